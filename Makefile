@@ -1,0 +1,85 @@
+# Every target does its own set-up: all it takes is git, make and a Python from 3.11 on.
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+BIN := .venv/bin
+VERSIONS := 3.11 3.12 3.13 3.14
+# Options for pytest, as in: make test ARGS='-k paths'
+ARGS ?=
+ROUNDS ?= 5
+WORKLOADS ?=
+
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: help demo test test-all lint format cov bench clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/.stamp ## Replay 40 recorded airline-support conversations and report on them
+	$(BIN)/python -m examples.airline_support
+
+test: .venv/.stamp ## Run the tests
+	$(BIN)/pytest -n auto $(ARGS)
+
+test-all: ## Run the tests on every Python of 3.11 to 3.14 that is installed (three at least)
+	@found=(); for v in $(VERSIONS); do .ci/find-python $$v >/dev/null 2>&1 && found+=($$v); done; \
+	if [ $${#found[@]} -lt 3 ]; then \
+	  echo "test-all needs three of Python $(VERSIONS); installed: $${found[*]:-none}." >&2; exit 1; \
+	fi; \
+	outcome=(); code=0; for v in $${found[@]}; do \
+	  if $(MAKE) --no-print-directory test-$$v; then outcome+=("$$v passed"); \
+	  else outcome+=("$$v FAILED"); code=1; fi; \
+	done; \
+	printf 'Python %s\n' "$${outcome[@]}"; exit $$code
+
+test-3.%: .venvs/3.%/.stamp
+	.venvs/3.$*/bin/pytest -n auto $(ARGS)
+
+lint: .venv/.stamp ## Check style, types and the floors of the architecture
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --project .
+	$(BIN)/lint-imports --no-logo
+
+format: .venv/.stamp ## Put the code into shape
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+cov: .venv/.stamp ## Measure branch coverage: core/ and builtin/ must be above 95 %
+	$(BIN)/pytest -n auto --cov --cov-report= $(ARGS)
+	$(BIN)/coverage report
+	@for room in core builtin; do \
+	  $(BIN)/coverage json -q -o - --include="src/giskard/checks/$$room/*" \
+	    | $(BIN)/python -c "$$branches_above_95" $$room || exit 1; \
+	done
+
+define branches_above_95
+import json, sys
+totals = json.load(sys.stdin)["totals"]
+share = 100 * totals["covered_branches"] / totals["num_branches"]
+print(f"{sys.argv[1]}/: {share:.1f} % of the branches (must be above 95 %)")
+sys.exit(share <= 95)
+endef
+export branches_above_95
+
+bench: .venv/.stamp ## Measure speed beside the bare loop (ROUNDS=5 WORKLOADS=W2,W3)
+	$(BIN)/python -m benchmarks --rounds $(ROUNDS) $(if $(WORKLOADS),--workloads $(WORKLOADS))
+
+clean: ## Remove what the other targets made
+	rm -rf .venv .venvs build dist .coverage* .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+define install
+	@echo "Setting up $(@D) (once) ..."
+	@[ -x $(@D)/bin/pip ] || { python=$$(.ci/find-python $(1)) && "$$python" -m venv --clear $(@D); }
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,rego]'
+	@touch $@
+endef
+
+.venv/.stamp: pyproject.toml src/giskard/checks/_version.py
+	$(call install)
+
+.venvs/3.%/.stamp: pyproject.toml src/giskard/checks/_version.py
+	$(call install,3.$*)

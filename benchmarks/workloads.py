@@ -1,0 +1,114 @@
+"""The data and the targets that both sides work on; standard library only.
+
+Each function takes a `scale` of the sizes: 1 for the figures that count.
+"""
+
+import asyncio
+import functools
+import random
+import time
+
+TURNS = (10, 100, 1000, 3000)
+CONCURRENCY = 50
+LATENCY = 0.05  # seconds that a target takes
+SENTENCES = (
+    "the monthly fee for your current account is charged on day one and a lost card costs nothing "
+    "café naïve transfer arrives within one working day please ask an adviser before investing"
+)
+WORDS = SENTENCES.split()
+
+
+async def slow_target(inputs: str) -> str:
+    await asyncio.sleep(LATENCY)
+    return "re: " + inputs
+
+
+def blocking_target(inputs: str) -> str:
+    time.sleep(LATENCY)
+    return "re: " + inputs
+
+
+@functools.lru_cache(maxsize=1000)
+def text(size, seed=0):
+    rng = random.Random(seed)
+    return " ".join(rng.choice(WORDS) for _ in range(size // 2))[:size]
+
+
+def suite_size(scale):
+    return int(500 * scale)
+
+
+def turns(scale):
+    """Pairs of (name of the size, number of turns)."""
+    return [(n, max(2, int(n * scale))) for n in TURNS]
+
+
+def replay(scale, n=10_000):
+    """Recorded two-turn exchanges: (first output, last output, expected fee); 1 in 10 is wrong."""
+    return [
+        (
+            {
+                "intent": "fee",
+                "data": {"fee_eur": float(i % 7), "currency": "EUR"},
+                "answer": f"It is {i % 7} EUR.",
+            },
+            {
+                "intent": "card",
+                "data": {"fee_eur": 0.0, "currency": "EUR"},
+                "answer": f"Card {i} is free of charge.",
+            },
+            float(i % 7) if i % 10 else -1.0,
+        )
+        for i in range(int(n * scale))
+    ]
+
+
+def payloads(scale):
+    """(200 texts of 100 KB, 20 keywords for the last one, two of them absent)."""
+    texts = [text(100_000, seed=i % 5) + f" end {i}" for i in range(int(200 * scale))]
+    return texts, [f"end {len(texts) - 1}" if k % 10 else "absent phrase" for k in range(20)]
+
+
+def exports(scale):
+    """(question, answer, expected answer): one in ten differs."""
+    return [
+        (f"question {i}", f"café <{i}>", f"café <{i if i % 10 else 'x'}>")
+        for i in range(int(5000 * scale))
+    ]
+
+
+def regexes(scale, n=10_000):
+    """(text of 2 KB, one of 50 patterns): the match stands at the end; one in ten has none."""
+    tails = [f" ref AB-{i % 50:04d}-X." if i % 10 else " ref none." for i in range(int(n * scale))]
+    return [
+        (
+            text(2048 - len(tail), seed=i % 100) + tail,
+            rf"\bref\s+[A-Z]{{2}}-(\d{{2}}{i % 50:02d})-[A-Z]\b",
+        )
+        for i, tail in enumerate(tails)
+    ]
+
+
+KINDS = (
+    {"type": "string", "minLength": 1, "maxLength": 40},
+    {"type": "integer", "minimum": 0},
+    {"enum": ["low", "mid", "high"]},
+)
+FIELDS = [(f"f{i}", KINDS[i % 3]) for i in range(30)]
+SCHEMA = {
+    "type": "object",
+    "properties": dict(FIELDS),
+    "required": [name for name, _ in FIELDS],
+    "additionalProperties": False,
+}
+
+
+def documents(scale, n=10_000):
+    """Objects of the 30 fields of SCHEMA; one in ten breaks it."""
+    return [
+        {
+            name: (f"value {i}", -1 if k == 28 and i % 10 == 0 else i + k, "mid")[k % 3]
+            for k, (name, _) in enumerate(FIELDS)
+        }
+        for i in range(int(n * scale))
+    ]

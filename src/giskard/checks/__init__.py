@@ -1,0 +1,181 @@
+"""Giskard Checks: tests for LLM assistants and agents.
+
+The names below are loaded on first use, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from giskard.checks._version import __version__
+
+if TYPE_CHECKING:
+    from giskard.checks import builtin as builtin
+    from giskard.checks import judges as judges
+    from giskard.checks.builtin.comparison import (
+        Equals,
+        GreaterThan,
+        GreaterThanEquals,
+        LessThan,
+        LessThanEquals,
+        NotEquals,
+    )
+    from giskard.checks.builtin.composition import AllOf, AnyOf, Not
+    from giskard.checks.builtin.fn import FnCheck, from_fn
+    from giskard.checks.builtin.json_valid import JsonValid
+    from giskard.checks.builtin.nlp_metrics import Readability
+    from giskard.checks.builtin.rego_policy import RegoPolicy
+    from giskard.checks.builtin.semantic_similarity import SemanticSimilarity
+    from giskard.checks.builtin.text_matching import RegexMatching, StringMatching
+    from giskard.checks.core.check import Check, CodeCheck, NoVerdict
+    from giskard.checks.core.events import RunEvent, RunObserver
+    from giskard.checks.core.exceptions import (
+        ConfigurationError,
+        InputGenerationException,
+        InteractionGenerationError,
+        LimitExceededError,
+        RunInterruptedError,
+    )
+    from giskard.checks.core.extraction import NoMatch, resolve
+    from giskard.checks.core.input_generator import InputGenerator
+    from giskard.checks.core.interaction.base import InteractionSpec
+    from giskard.checks.core.interaction.interact import Interact, thread_bound
+    from giskard.checks.core.interaction.interaction import Interaction
+    from giskard.checks.core.interaction.trace import Trace
+    from giskard.checks.core.mixin import WithEmbeddingMixin, WithGeneratorMixin, WithJudgeMixin
+    from giskard.checks.core.result import (
+        CheckResult,
+        CheckStatus,
+        Metric,
+        ScenarioResult,
+        ScenarioStatus,
+        TestCaseError,
+        TestCaseResult,
+        TestCaseStatus,
+    )
+    from giskard.checks.core.scenario import Scenario, Step, scenario
+    from giskard.checks.core.testcase import TestCase
+    from giskard.checks.core.timing import Timing
+    from giskard.checks.core.types import MISSING, Target
+    from giskard.checks.core.usage import ToolCall, Usage
+    from giskard.checks.generators.base import BaseLLMGenerator, LLMGenerator
+    from giskard.checks.generators.dataset import DatasetInputGenerator
+    from giskard.checks.generators.user import UserSimulator
+    from giskard.checks.judges.answer_relevance import AnswerRelevance
+    from giskard.checks.judges.base import BaseLLMCheck, LLMCheckResult
+    from giskard.checks.judges.conformity import Conformity
+    from giskard.checks.judges.contradiction import Contradiction
+    from giskard.checks.judges.groundedness import Groundedness
+    from giskard.checks.judges.judge import BaseJudge, LLMChatJudge, LLMJudge
+    from giskard.checks.judges.toxicity import Toxicity
+    from giskard.checks.scenarios.runner import ScenarioRunner
+    from giskard.checks.scenarios.suite import GroupedSuiteResult, GroupStats, Suite, SuiteResult
+    from giskard.checks.settings import (
+        get_default_embedding_model,
+        get_default_generator,
+        get_default_judge,
+        get_settings,
+        set_default_embedding_model,
+        set_default_generator,
+        set_default_judge,
+    )
+    from giskard.checks.testing.runner import TestCaseRunner
+    from giskard.checks.testing.spy import WithSpy
+
+# module -> the public names that live in it
+_HOMES: dict[str, tuple[str, ...]] = {
+    "builtin.comparison": (
+        "Equals",
+        "GreaterThan",
+        "GreaterThanEquals",
+        "LessThan",
+        "LessThanEquals",
+        "NotEquals",
+    ),
+    "builtin.composition": ("AllOf", "AnyOf", "Not"),
+    "builtin.fn": ("FnCheck", "from_fn"),
+    "builtin.json_valid": ("JsonValid",),
+    "builtin.nlp_metrics": ("Readability",),
+    "builtin.rego_policy": ("RegoPolicy",),
+    "builtin.semantic_similarity": ("SemanticSimilarity",),
+    "builtin.text_matching": ("RegexMatching", "StringMatching"),
+    "core.check": ("Check", "CodeCheck", "NoVerdict"),
+    "core.events": ("RunEvent", "RunObserver"),
+    "core.exceptions": (
+        "ConfigurationError",
+        "InputGenerationException",
+        "InteractionGenerationError",
+        "LimitExceededError",
+        "RunInterruptedError",
+    ),
+    "core.extraction": ("NoMatch", "resolve"),
+    "core.input_generator": ("InputGenerator",),
+    "core.interaction.base": ("InteractionSpec",),
+    "core.interaction.interact": ("Interact", "thread_bound"),
+    "core.interaction.interaction": ("Interaction",),
+    "core.interaction.trace": ("Trace",),
+    "core.mixin": ("WithEmbeddingMixin", "WithGeneratorMixin", "WithJudgeMixin"),
+    "core.result": (
+        "CheckResult",
+        "CheckStatus",
+        "Metric",
+        "ScenarioResult",
+        "ScenarioStatus",
+        "TestCaseError",
+        "TestCaseResult",
+        "TestCaseStatus",
+    ),
+    "core.scenario": ("Scenario", "Step", "scenario"),
+    "core.testcase": ("TestCase",),
+    "core.timing": ("Timing",),
+    "core.types": ("MISSING", "Target"),
+    "core.usage": ("ToolCall", "Usage"),
+    "generators.base": ("BaseLLMGenerator", "LLMGenerator"),
+    "generators.dataset": ("DatasetInputGenerator",),
+    "generators.user": ("UserSimulator",),
+    "judges.answer_relevance": ("AnswerRelevance",),
+    "judges.base": ("BaseLLMCheck", "LLMCheckResult"),
+    "judges.conformity": ("Conformity",),
+    "judges.contradiction": ("Contradiction",),
+    "judges.groundedness": ("Groundedness",),
+    "judges.judge": ("BaseJudge", "LLMChatJudge", "LLMJudge"),
+    "judges.toxicity": ("Toxicity",),
+    "scenarios.runner": ("ScenarioRunner",),
+    "scenarios.suite": ("GroupStats", "GroupedSuiteResult", "Suite", "SuiteResult"),
+    "settings": (
+        "get_default_embedding_model",
+        "get_default_generator",
+        "get_default_judge",
+        "get_settings",
+        "set_default_embedding_model",
+        "set_default_generator",
+        "set_default_judge",
+    ),
+    "testing.runner": ("TestCaseRunner",),
+    "testing.spy": ("WithSpy",),
+}
+_MODULES = ("builtin", "judges")
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [  # noqa: PLE0604 - the table above, and the modules that are public by name
+    *_HOME_OF,
+    *_MODULES,
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is not None:
+        value = getattr(import_module(f"{__name__}.{home}"), name)
+    elif name in _MODULES:
+        value = import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

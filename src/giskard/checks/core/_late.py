@@ -1,0 +1,77 @@
+"""What reaches up by its nature: names of things on higher floors, resolved on first use.
+
+Nothing else in `core` knows the floors above it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__all__ = ["kinds", "load_kind", "resolve_late"]
+
+_ROOT = "giskard.checks"
+
+_ATTRIBUTES = {
+    "junit": "export.junit:to_junit_xml",
+    "hub": "export.hub:to_hub_format",
+    "report": "reporting.suite:print_report",
+    "scenario_report": "reporting.suite:print_scenario",
+    "progress": "reporting.progress:progress_observer",
+    "interact": "core.interaction.interact:Interact",
+}
+
+# family -> kind -> the module that registers it
+_KINDS: dict[str, dict[str, str]] = {
+    "check": {
+        "fn": "builtin.fn",
+        "string_matching": "builtin.text_matching",
+        "regex_matching": "builtin.text_matching",
+        "equals": "builtin.comparison",
+        "not_equals": "builtin.comparison",
+        "less_than": "builtin.comparison",
+        "less_than_equals": "builtin.comparison",
+        "greater_than": "builtin.comparison",
+        "greater_than_equals": "builtin.comparison",
+        "json_valid": "builtin.json_valid",
+        "readability": "builtin.nlp_metrics",
+        "rego_policy": "builtin.rego_policy",
+        "semantic_similarity": "builtin.semantic_similarity",
+        "all_of": "builtin.composition",
+        "any_of": "builtin.composition",
+        "not": "builtin.composition",
+        "llm_judge": "judges.base",
+        "conformity": "judges.conformity",
+        "groundedness": "judges.groundedness",
+        "contradiction": "judges.contradiction",
+        "answer_relevance": "judges.answer_relevance",
+        "toxicity": "judges.toxicity",
+    },
+    "interaction spec": {
+        "interact": "core.interaction.interact",
+        "with_spy": "testing.spy",
+    },
+    "input generator": {
+        "llm_generator": "generators.base",
+        "user_simulator": "generators.user",
+        "dataset_input": "generators.dataset",
+    },
+}
+
+
+def resolve_late(name: str) -> Any:
+    """The attribute that `name` stands for in the table above."""
+    module, _, attribute = _ATTRIBUTES[name].partition(":")
+    return getattr(import_module(f"{_ROOT}.{module}"), attribute)
+
+
+def kinds(family: str) -> list[str]:
+    """The kinds of a family that this package brings."""
+    return list(_KINDS.get(family, {}))
+
+
+def load_kind(family: str, kind: str) -> None:
+    """Import the module that registers `kind`, if it is one of this package."""
+    module = _KINDS.get(family, {}).get(kind)
+    if module is not None:
+        import_module(f"{_ROOT}.{module}")

@@ -1,0 +1,229 @@
+"""What the models of this package share: cheap construction, strict fields, documents with a version."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import warnings
+from collections.abc import Iterable
+from typing import Any, ClassVar, TypeVar, cast, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
+from typing_extensions import Self
+
+from giskard.checks.core.exceptions import UnknownFieldWarning
+from giskard.checks.core.types import MISSING
+from giskard.checks.utils.codec import decode, encode
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "Document",
+    "StrictModel",
+    "construct",
+    "did_you_mean",
+    "dump_fields",
+    "explained",
+    "read_version",
+]
+
+SCHEMA_VERSION = "1.0"
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+_new = object.__new__
+_set = object.__setattr__
+_field_names: dict[type[BaseModel], set[str]] = {}
+
+
+def construct(cls: type[ModelT], values: dict[str, Any]) -> ModelT:
+    """An instance of a frozen model from values that are known to be right, without validation.
+
+    A run makes several models per turn, so this stands on its hot path: `values` becomes the instance's
+    own ``__dict__`` and must hold every field; the set of field names is shared by all instances.
+    """
+    names = _field_names.get(cls)
+    if names is None:
+        names = _field_names[cls] = set(cls.model_fields)
+    self = _new(cls)
+    _set(self, "__dict__", values)
+    _set(self, "__pydantic_fields_set__", names)
+    _set(self, "__pydantic_extra__", None)
+    _set(self, "__pydantic_private__", None)
+    return self
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """``"; did you mean 'x'?"`` for the closest of `known`, else an empty text."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def known_names(cls: type[BaseModel]) -> list[str]:
+    """The names that `cls` takes: fields and their aliases."""
+    names: list[str] = []
+    for name, field in cls.model_fields.items():
+        names.append(name)
+        alias = field.validation_alias
+        choices = getattr(alias, "choices", None) or ([alias] if isinstance(alias, str) else [])
+        names.extend(choice for choice in choices if choice != name)
+    return names
+
+
+def explained(cls: type[BaseModel], error: ValidationError) -> ValidationError:
+    """The same error, in which each unknown field says what it may have been meant for."""
+    if all(line["type"] != "extra_forbidden" for line in error.errors(include_url=False, include_input=False)):
+        return error
+    names = known_names(cls)
+    lines: list[InitErrorDetails] = []
+    for line in error.errors(include_url=False):
+        if line["type"] == "extra_forbidden" and len(line["loc"]) == 1:
+            word = str(line["loc"][0])
+            kind: str | PydanticCustomError = PydanticCustomError(
+                "unknown_field",
+                "{model} has no field {word}{hint} Its fields are: {names}",  # type: ignore[arg-type]
+                {
+                    "model": cls.__name__.partition("[")[0],
+                    "word": repr(word),
+                    "hint": did_you_mean(word, names) or ".",
+                    "names": ", ".join(names),
+                },
+            )
+        else:
+            kind = line["type"]
+            if kind not in _standard_types():
+                kind = PydanticCustomError(cast("Any", kind), "{message}", {"message": line["msg"]})
+        lines.append(InitErrorDetails(type=kind, loc=line["loc"], input=line["input"], ctx=line.get("ctx", {})))
+    return ValidationError.from_exception_data(error.title, lines)
+
+
+@functools.cache
+def _standard_types() -> frozenset[str]:
+    return frozenset(get_args(core_schema.ErrorType))
+
+
+class StrictModel(BaseModel):
+    """A model that people write: unknown fields are refused with a hint, and what is saved comes back equal.
+
+    Python dumps keep values as they are; JSON dumps write them in such a way that they can be loaded, or fail.
+    """
+
+    model_config = ConfigDict(extra="forbid", defer_build=True, arbitrary_types_allowed=True)
+
+    _saves_itself: ClassVar[bool] = True  # tells utils.codec to leave it to pydantic
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _validate_strictly(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(cls._prepare(cast("dict[str, Any]", data)) if isinstance(data, dict) else data)
+        except ValidationError as error:
+            raise explained(cls, error) from None
+
+    @classmethod
+    def _prepare(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """What of `data` is validated: the place where a subclass reads older spellings."""
+        return data
+
+    @model_serializer(mode="wrap")
+    def _dump(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        return dump_fields(self, info)
+
+
+def dump_fields(model: BaseModel, info: SerializationInfo) -> dict[str, Any]:
+    """The fields of `model` by the names they are saved under, without those that are MISSING."""
+    saved: dict[str, Any] = {}
+    for name, field in type(model).model_fields.items():
+        value = model.__dict__[name]
+        if value is MISSING or _left_out(name, value, field.default, model, info):
+            continue
+        saved[field.serialization_alias or name] = encode(value) if info.mode == "json" else value
+    return saved
+
+
+def _left_out(name: str, value: Any, default: Any, model: BaseModel, info: SerializationInfo) -> bool:
+    include, exclude = cast("Any", info.include), cast("Any", info.exclude)
+    return (
+        (include is not None and name not in include)
+        or (exclude is not None and name in exclude)
+        or (info.exclude_none and value is None)
+        or (info.exclude_unset and name not in model.model_fields_set)
+        or (info.exclude_defaults and type(value) is type(default) and value == default)
+    )
+
+
+class Document(BaseModel):
+    """A mixin for what is saved on its own: its dump carries ``schema_version``.
+
+    Data of a newer major version is refused.  Of another minor version, what is unknown here is left out with
+    a warning that names it.
+    """
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """As pydantic's, with ``schema_version`` first."""
+        dumped = super().model_dump(**options)
+        return dumped if options.get("include") is not None else {"schema_version": SCHEMA_VERSION, **dumped}
+
+    def model_dump_json(self, **options: Any) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """As pydantic's, with ``schema_version`` first."""
+        text = super().model_dump_json(**options)
+        if options.get("include") is not None:
+            return text
+        indent = options.get("indent")
+        head = f'"schema_version":"{SCHEMA_VERSION}"'
+        if indent is not None:
+            head = "\n" + " " * indent + head.replace(":", ": ")
+        return "{" + head + ("" if text == "{}" else ",") + text[1:]
+
+
+def read_version(cls: type[BaseModel], data: dict[str, Any], *, saved_values: bool = False) -> dict[str, Any]:
+    """`data` without its version mark, when this version of the package can read it.
+
+    Parameters
+    ----------
+    saved_values
+        Whether values were written by `giskard.checks.utils.codec`, and are read by it now.
+
+    Raises
+    ------
+    ValueError
+        When the data was written by a newer major version.
+    """
+    if "schema_version" not in data:
+        return data
+    rest = {key: value for key, value in data.items() if key != "schema_version"}
+    version = data["schema_version"]
+    major = str(version).partition(".")[0]
+    ours = SCHEMA_VERSION.partition(".")[0]
+    if not major.isdigit():
+        raise ValueError(f"schema_version is {version!r}; expected a text such as {SCHEMA_VERSION!r}")
+    if int(major) > int(ours):
+        raise ValueError(
+            f"this data has schema_version {version}, and this package reads up to {ours}.x "
+            f"({SCHEMA_VERSION}): update giskard-checks to load it"
+        )
+    if version != SCHEMA_VERSION:
+        rest = _without_unknown(cls, rest, version)
+    return {key: decode(value) for key, value in rest.items()} if saved_values else rest
+
+
+def _without_unknown(cls: type[BaseModel], data: dict[str, Any], version: object) -> dict[str, Any]:
+    known = {*known_names(cls), *cls.model_computed_fields}
+    unknown = sorted(key for key in data if key not in known)
+    if unknown:
+        warnings.warn(
+            f"{cls.__name__} of schema_version {version} has fields that version {SCHEMA_VERSION} does not know; "
+            f"they are left out: {', '.join(unknown)}",
+            UnknownFieldWarning,
+            stacklevel=5,
+        )
+    return {key: value for key, value in data.items() if key in known}

@@ -1,0 +1,59 @@
+"""The attempt that is running now: what a spec needs to know beyond the trace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from giskard.checks.core.types import MISSING
+from giskard.checks.utils.injectable import Injectable
+from giskard.checks.utils.threads import WorkerPool
+
+__all__ = ["Attempt", "current_attempt", "is_cancelled", "off_the_loop"]
+
+T = TypeVar("T")
+
+
+class Attempt:
+    """One run through a scenario's steps, as its specs and targets see it."""
+
+    __slots__ = ("conversation_id", "first_chunk", "on_turn", "pool", "target", "trial")
+
+    def __init__(
+        self,
+        *,
+        target: Any = MISSING,
+        trial: int = 1,
+        conversation_id: str = "",
+        pool: WorkerPool | None = None,
+    ) -> None:
+        self.target: Injectable | Any = target
+        """The target that outputs which are MISSING are asked of, ready to be called."""
+        self.trial = trial
+        self.conversation_id = conversation_id
+        self.pool = pool
+        self.first_chunk: float | None = None
+
+
+current_attempt: ContextVar[Attempt | None] = ContextVar("giskard_checks_attempt", default=None)
+
+
+async def off_the_loop(call: Callable[[], T]) -> T:
+    """The result of a blocking call, made in a thread of the current run's pool."""
+    attempt = current_attempt.get()
+    if attempt is not None and attempt.pool is not None:
+        return await attempt.pool.run(call)
+    with WorkerPool(1) as pool:
+        return await pool.run(call)
+
+
+def is_cancelled() -> bool:
+    """Whether the task that runs now was asked to stop.
+
+    A CancelledError that comes out of a target or a check while nobody asked for it is only an error of that
+    target or check.
+    """
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

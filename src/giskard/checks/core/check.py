@@ -1,0 +1,205 @@
+"""The base of all checks."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Annotated, Any, ClassVar, Generic, NoReturn, TypeAlias, cast
+
+from pydantic import BaseModel, PlainSerializer, PlainValidator, PositiveFloat
+
+from giskard.checks.core.discriminated import Discriminated
+from giskard.checks.core.extraction import JSONPathStr, NoMatch, compile_path
+from giskard.checks.core.result import CheckResult, Severity
+from giskard.checks.core.types import MISSING, In, Out, TraceT
+
+__all__ = ["Check", "Checks", "CodeCheck", "JSONPathStr", "NoVerdict", "OneCheck", "lookup", "validate_checks"]
+
+
+class NoVerdict(Exception):  # noqa: N818 - it is an outcome of a check, not a fault of the program
+    """Raised inside a check that cannot reach a verdict: its result is an ERROR with this message.
+
+    Parameters
+    ----------
+    message
+        What was given, what was expected.
+    kind
+        The ``error_kind`` of the result: missing_value, bad_type, timeout, …
+    details
+        What the result's details hold.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str = "unknown",
+        details: dict[str, Any] | None = None,
+        retryable: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind = kind
+        self.details = details
+        self.retryable = retryable
+
+    def result(self) -> CheckResult:
+        """The ERROR that it stands for."""
+        return CheckResult.error(self.message, self.details, error_kind=self.kind, retryable=self.retryable)
+
+
+class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
+    """Validates something about a trace.
+
+    Subclass it and register a kind to write one's own::
+
+        @Check.register("short_answer")
+        class ShortAnswer(Check):
+            limit: int = 80
+
+            async def run(self, trace):
+                length = len(trace.last.outputs)
+                if length <= self.limit:
+                    return CheckResult.success(f"{length} characters")
+                return CheckResult.failure(f"{length} characters, at most {self.limit} were expected")
+
+    Parameters
+    ----------
+    name
+        What reports call it; the kind when it has no name.
+    description
+        A sentence for whoever reads a report.
+    id
+        Its identity over runs; worked out from the name and the position when it is not given.
+    severity
+        With "warning" a FAIL is reported and does not fail the test case.
+    timeout
+        Seconds after which the check is an ERROR.
+    """
+
+    __slots__ = ("_spec",)
+
+    name: str | None = None
+    description: str | None = None
+    id: str | None = None
+    severity: Severity = "error"
+    timeout: PositiveFloat | None = None
+
+    def run(self, trace: TraceT) -> Awaitable[CheckResult] | CheckResult:
+        """The verdict on `trace`; subclasses write it as ``def`` or as ``async def``."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement run(trace)")
+
+    @property
+    def label(self) -> str:
+        """The name, else the kind, else the class's name."""
+        return self.name or self.kind or type(self).__name__
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What the check demands: its configuration without name, description, id and empty fields."""
+        try:
+            return self._spec
+        except AttributeError:
+            spec = {name: _spec_of(value) for name, value in self.__dict__.items() if name not in _IDENTITY}
+            spec = {name: value for name, value in spec.items() if value is not None and value is not MISSING}
+            if self.severity == "error":
+                spec.pop("severity", None)
+            object.__setattr__(self, "_spec", spec)
+            return spec
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        self._forget_spec()
+
+    def _forget_spec(self) -> None:
+        try:
+            object.__delattr__(self, "_spec")
+        except AttributeError:
+            return
+
+
+_IDENTITY = frozenset({"name", "description", "id"})
+
+
+def _spec_of(value: Any) -> Any:
+    if isinstance(value, Check):
+        return {"kind": value.kind, **cast("Check[Any, Any, Any]", value).spec}
+    if isinstance(value, (list, tuple)) and value and any(isinstance(item, Check) for item in cast("list[Any]", value)):
+        return [_spec_of(item) for item in cast("list[Any]", value)]
+    return None if isinstance(value, (dict, list, tuple, set)) and not value else value
+
+
+class CodeCheck(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
+    """A check that code decides, at once: subclasses write ``verdict(trace)``.
+
+    `verdict` returns PASS, FAIL or SKIP, and raises `NoVerdict` when it cannot tell.
+    """
+
+    def verdict(self, trace: TraceT) -> CheckResult:
+        """The verdict on `trace`.
+
+        Raises
+        ------
+        NoVerdict
+            When no verdict can be reached.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not implement verdict(trace)")
+
+    async def run(self, trace: TraceT) -> CheckResult:
+        """The verdict on `trace`; an ERROR when none can be reached."""
+        try:
+            return self.verdict(trace)
+        except NoVerdict as problem:
+            return problem.result()
+
+
+def validate_checks(value: Any) -> list[Check[Any, Any, Any]]:
+    if isinstance(value, (str, bytes, dict, BaseModel)) or not isinstance(value, Sequence):
+        raise ValueError(f"expected a list of checks, got {type(value).__name__}: {value!r:.200}")  # noqa: TRY004
+    items = cast("Sequence[Any]", value)
+    return [item if isinstance(item, Check) else _validate_check(item) for item in items]
+
+
+def _validate_check(item: Any) -> Check[Any, Any, Any]:
+    if isinstance(item, type) and issubclass(item, Check):
+        raise ValueError(f"expected a check, got the class {item.__name__}; make one: {item.__name__}(...)")
+    if not isinstance(item, dict):
+        raise ValueError(f"expected a check, got {type(item).__name__}: {item!r:.200}")  # noqa: TRY004
+    return Check.model_validate(item)
+
+
+# Checks of any kind and type parameters are kept as they are; dictionaries are loaded by their kind.
+Checks: TypeAlias = Annotated[
+    Sequence[Check[Any, Any, Any]], PlainValidator(validate_checks), PlainSerializer(list)
+]
+OneCheck: TypeAlias = Annotated[
+    Check[Any, Any, Any],
+    PlainValidator(lambda item: item if isinstance(item, Check) else _validate_check(item)),
+    PlainSerializer(lambda item: item),
+]
+
+
+def lookup(trace: Any, key: str, field: str = "target_key") -> Any:
+    """The value at `key`; a list for a path that may match many.
+
+    Parameters
+    ----------
+    field
+        The name of the check's field that holds `key`, for the message.
+
+    Raises
+    ------
+    NoVerdict
+        When there is no value: an absent one must never be taken for an answer, nor for "nothing matched"
+        by an indefinite path whose container is not there.
+    """
+    path = compile_path(key)
+    value = path.resolve(trace)
+    if value.__class__ is NoMatch or (not path.definite and not value and not path.grounded(trace)):
+        _no_value(trace, key, field)
+    return value
+
+
+def _no_value(trace: Any, key: str, field: str) -> NoReturn:
+    count = len(trace.interactions)
+    where = "the trace has no interactions" if not count else f"the trace has {count} interaction{'s'[: count > 1]}"
+    raise NoVerdict(f"no value at {key!r} ({field}): {where}", kind="missing_value", details={field: key})

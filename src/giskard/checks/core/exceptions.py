@@ -1,0 +1,64 @@
+"""The errors of this package that callers may want to catch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from giskard.checks.core.interaction.trace import Trace
+
+__all__ = [
+    "ConfigurationError",
+    "InputGenerationException",
+    "InteractionGenerationError",
+    "LimitExceededError",
+    "MissingExtraError",
+    "RunInterruptedError",
+    "UnknownFieldWarning",
+]
+
+
+class UnknownFieldWarning(UserWarning):
+    """Data of another version held fields that this one does not know."""
+
+
+class ConfigurationError(ValueError):
+    """Something was put together in a way that cannot run; the message says what to do."""
+
+
+class MissingExtraError(ImportError):
+    """A feature needs a package that an extra of this distribution installs."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed; install it with: pip install 'giskard-checks[{extra}]'")
+
+
+class LimitExceededError(TimeoutError):
+    """A time limit set on a target call, a check, a scenario or a suite ran out."""
+
+
+class InteractionGenerationError(RuntimeError):
+    """An interaction could not be generated.
+
+    Attributes
+    ----------
+    partial_trace
+        All interactions that were completed before the failure, as a trace; the original error is
+        ``__cause__``.
+    """
+
+    def __init__(self, message: str, partial_trace: Trace[Any, Any]) -> None:
+        super().__init__(message)
+        self.partial_trace = partial_trace
+
+
+class InputGenerationException(RuntimeError):  # noqa: N818 - the name users know
+    """An input generator could not produce the next input of a conversation."""
+
+
+class RunInterruptedError(KeyboardInterrupt):
+    """Ctrl+C ended a run; `result` holds what was finished, and marks what was not."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__("the run was interrupted; what was finished is in .result")
+        self.result = result

@@ -1,0 +1,285 @@
+"""Paths into a trace: JSONPath from ``trace.`` on, compiled once and walked lazily.
+
+>>> from giskard.checks.core.interaction import Interaction, Trace
+>>> trace = Trace(interactions=[Interaction(inputs="Hello", outputs={"tools": ["search"]})])
+>>> resolve(trace, "trace.last.outputs.tools[0]")
+'search'
+>>> resolve(trace, "trace.interactions[*].inputs")
+['Hello']
+>>> resolve(trace, "trace.last.outputs.fee")
+NoMatch('trace.last.outputs.fee')
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+
+from pydantic import AfterValidator
+
+from giskard.checks.core._path_query import Scope
+from giskard.checks.core._path_views import ABSENT, view_of, walk
+from giskard.checks.utils.frozen import view
+from giskard.checks.utils.plain import SCALARS, to_plain
+
+if TYPE_CHECKING:
+    from giskard.checks.core._path_query import Query, Segment
+
+__all__ = ["JSONPathStr", "NoMatch", "Path", "PathSyntaxError", "compile_path", "resolve"]
+
+_PREFIX: Final = "trace."
+# The types of traces seen so far: they pass a faster test than a look into their class.
+_trace_types: set[type[Any]] = set()
+
+
+class PathSyntaxError(ValueError):
+    """A text is not a path; the message says what was given, what is wrong and what is expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoMatch:
+    """What a path without a value gives: unlike None, it says that nothing is there.
+
+    Parameters
+    ----------
+    key
+        The path that matched nothing.
+    """
+
+    key: str
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return f"NoMatch({self.key!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A compiled path; get one from `compile_path`.
+
+    Parameters
+    ----------
+    key
+        The path as it was written; two paths are equal when their keys are.
+    definite
+        Whether the path names at most one value.  If so it gives that value, or a `NoMatch`;
+        otherwise (wildcards, slices, unions, filters and descent) always a list.
+    """
+
+    key: str
+    definite: bool = field(compare=False)
+    _steps: tuple[str | int, ...] = field(compare=False, repr=False)
+    _segments: tuple[Segment, ...] = field(compare=False, repr=False)
+    _no_match: NoMatch = field(compare=False, repr=False)
+    # Of `trace.last.<field>` and `trace.interactions[<turn>].<field>`: the turn (None: the last),
+    # the field, and what comes after it.
+    _turn: int | None = field(default=None, compare=False, repr=False)
+    _field: str | None = field(default=None, compare=False, repr=False)
+    _rest: tuple[str | int, ...] = field(default=(), compare=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return compile_path, (self.key,)
+
+    def resolve(self, trace: Any) -> Any:
+        """The value or values at this path, as plain data.
+
+        Parameters
+        ----------
+        trace
+            The trace that the path starts from.
+
+        Returns
+        -------
+        Any
+            The value, or `NoMatch` for a definite path without one; a list for an indefinite
+            one.  Models, dataclasses and named tuples come out as plain data, other objects as
+            private copies: what was recorded cannot be reached through them.
+
+        Raises
+        ------
+        TimeoutError
+            When a ``match()`` or ``search()`` of a filter takes longer than 2 seconds on a text.
+        ValueError
+            When a descent visits millions of values.
+        """
+        if self.definite:
+            found = self._walk(trace)
+            if type(found) in SCALARS:
+                return found
+            return self._no_match if found is ABSENT else to_plain(found, opaque=view)
+        return [to_plain(item, opaque=view) for item in self.raw(trace)]
+
+    def raw(self, trace: Any) -> Any:
+        """As `resolve`, with each value as it is held by the trace: read it, do not change it."""
+        found = self._walk(trace)
+        if self.definite:
+            return self._no_match if found is ABSENT else found
+        if found is ABSENT:
+            return []
+        scope, nodes = Scope(trace, self.key), [found]
+        for segment in self._segments:
+            nodes = segment.select(nodes, scope)
+        return nodes
+
+    def grounded(self, trace: object) -> bool:
+        """Whether it is right that this path matched nothing.
+
+        Parameters
+        ----------
+        trace
+            The trace in which the path matched nothing.
+
+        Returns
+        -------
+        bool
+            True when what stands before the first ``*``, slice, union, ``..`` or filter is there
+            and is an empty container.  False when it is not empty, no container or absent: then
+            the path is likely to be wrong.  For a definite path, whether it has a value.
+        """
+        found: object = self._walk(trace)
+        if found is ABSENT or not self._segments:
+            return found is not ABSENT
+        return view_of(type(found)).size(found) == 0
+
+    def _walk(self, trace: object) -> Any:
+        """What the leading names and indices lead to, or ABSENT."""
+        if self._field is not None and type(trace) in _trace_types:
+            # Nearly every path begins like this: read the storage of the models, past their
+            # descriptors.  What is not there as expected takes the long way.
+            try:
+                turns = trace.__dict__["interactions"]
+                turn = turns.last if self._turn is None else turns[self._turn]
+                found = turn.__dict__[self._field]
+            except (AttributeError, IndexError, KeyError):
+                pass
+            else:
+                return walk(found, self._rest) if self._rest else found
+        elif self._field is not None:
+            seen = view_of(type(trace))
+            if seen.is_trace and not seen.redefines_last:
+                _trace_types.add(type(trace))
+        return walk(trace, self._steps)
+
+
+def resolve(trace: Any, key: str) -> Any:
+    """The value or values at a path into a trace.
+
+    Parameters
+    ----------
+    trace
+        The trace to look into.
+    key
+        A JSONPath (RFC 9535) in which ``trace.`` stands for the root:
+        ``trace.last.outputs``, ``trace.interactions[0].metadata['user-id']``,
+        ``trace.interactions[*].outputs``, ``trace.last.outputs.calls[?@.name == 'search'].args``.
+
+    Returns
+    -------
+    Any
+        For a path that names one value that value, None included, or `NoMatch`; for one that
+        may name many always a list.  Models and dataclasses come out as plain data.
+
+    Raises
+    ------
+    PathSyntaxError
+        When `key` is not such a path.
+    """
+    return compile_path(key).resolve(trace)
+
+
+def compile_path(key: str) -> Path:
+    """The compiled form of a path, which is kept for the next time.
+
+    Parameters
+    ----------
+    key
+        A JSONPath that starts with ``trace.``, see `resolve`.
+
+    Raises
+    ------
+    PathSyntaxError
+        When `key` is not such a path.
+    """
+    if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PathSyntaxError(f"{key!r} is not a path: {_EXPECTED}")
+    return _compiled(key)
+
+
+_EXPECTED: Final = (
+    "expected a JSONPath that starts with 'trace.', "
+    "such as 'trace.last.outputs' or 'trace.interactions[0].metadata'"
+)
+
+
+@lru_cache(maxsize=2048)
+def _compiled(key: str) -> Path:
+    if not key.startswith(_PREFIX):
+        raise PathSyntaxError(f"{_shown(key)} is not a path{_prefix_hint(key)}: {_EXPECTED}")
+    try:
+        query = _grammar(key)
+    except ValueError as error:
+        reason = str(error)[:300]
+        raise PathSyntaxError(
+            f"{_shown(key)} is not a path: {reason}{_syntax_hint(key)}; {_EXPECTED}"
+        ) from None
+    return Path(
+        key,
+        not query.segments,
+        query.steps,
+        query.segments,
+        NoMatch(key),
+        **_short_way(query.steps),
+    )
+
+
+def _grammar(key: str) -> Query:
+    """The one door to the JSONPath library: opened by the first path, never by an import."""
+    from giskard.checks.core._path_grammar import parse  # noqa: PLC0415
+
+    return parse(key)
+
+
+def _short_way(steps: tuple[str | int, ...]) -> dict[str, Any]:
+    """The turn, the field and the rest of a path into a field of a turn; else nothing."""
+    match steps:
+        case ("last", str(name), *rest) if not name.startswith("_"):
+            return {"_turn": None, "_field": name, "_rest": tuple(rest)}
+        case ("interactions", int(turn), str(name), *rest) if not name.startswith("_"):
+            return {"_turn": turn, "_field": name, "_rest": tuple(rest)}
+        case _:
+            return {}
+
+
+def _shown(key: str) -> str:
+    return repr(key) if len(key) <= 200 else f"{key[:200]!r}… ({len(key):,} characters)"
+
+
+def _prefix_hint(key: str) -> str:
+    if key.startswith("$."):
+        return f" (did you mean {_shown(_PREFIX + key[2:])}?)"
+    if re.match(r"(last|interactions|annotations)\b", key):
+        return f" (did you mean {_shown(_PREFIX + key)}?)"
+    if key.startswith("trace["):
+        return " (turns are in trace.interactions[...])"
+    return ""
+
+
+def _syntax_hint(key: str) -> str:
+    if re.search(r"\.-?\d", key):
+        return "; an index is written in brackets: [0]"
+    if ".[" in key:
+        return "; no dot stands before a bracket"
+    return ""
+
+
+def _checked(key: str) -> str:
+    compile_path(key)
+    return key
+
+
+JSONPathStr: TypeAlias = Annotated[str, AfterValidator(_checked)]
+"""The type of a field that holds a path: its prefix and syntax are checked on validation."""

@@ -1,0 +1,304 @@
+"""The standard way to make turns: inputs from here, outputs from there."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from typing import Any, Generic, cast
+
+from pydantic import Field, PositiveFloat
+from typing_extensions import Self
+
+from giskard.checks.core.attempt import Attempt, current_attempt, is_cancelled, off_the_loop
+from giskard.checks.core.exceptions import ConfigurationError, LimitExceededError
+from giskard.checks.core.input_generator import InputGenerator
+from giskard.checks.core.failures import TargetFailure, must_stop
+from giskard.checks.core.interaction.base import InteractionSpec
+from giskard.checks.core.interaction.interaction import Interaction, record
+from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.types import MISSING, In, Out, TraceT
+from giskard.checks.utils.frozen import freeze, thaw
+from giskard.checks.utils.injectable import Injectable, class_in, resolved_hints
+
+__all__ = ["Interact", "bind_target", "thread_bound", "trace_type_of"]
+
+TARGET_NAMES = ("inputs", "trace", "trial", "conversation_id")
+INPUT_NAMES = ("trace", "input_type")
+
+
+def thread_bound(function: Any) -> Any:
+    """Mark a sync target that must run in the thread of the event loop, such as one that holds a SQLite
+    connection.  Use it as a decorator; the other scenarios wait while it runs."""
+    function.__giskard_thread_bound__ = True
+    return function
+
+
+def bind_target(target: Callable[..., Any]) -> Injectable:
+    """A target, ready to be called with what its parameters ask for."""
+    return Injectable(target, TARGET_NAMES, default="inputs", types={Trace: "trace"})
+
+
+def trace_type_of(target: Any) -> type[Trace[Any, Any]] | None:
+    """The trace type that a target's hints ask for, None when they ask for none."""
+    if target is MISSING or not callable(target):
+        return None
+    hints = resolved_hints(target)
+    found = (class_in(hint, Trace) for name, hint in hints.items() if name != "return")
+    return next((kind for kind in found if kind is not None), None)
+
+
+def _input_type_of(target: Any) -> Any:
+    """What the target's hint says of its inputs; None when it says nothing that can be resolved."""
+    if not callable(target):
+        return None
+    for name, hint in resolved_hints(target).items():
+        if name not in ("return", "trace", "trial", "conversation_id") and class_in(hint, Trace) is None:
+            return hint
+    return None
+
+
+@InteractionSpec.register("interact")
+class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
+    """Turns made of inputs and outputs, each a value or something that makes values.
+
+    Parameters
+    ----------
+    inputs
+        A value; a callable, which may ask for ``trace`` and ``input_type``; a generator or generator function,
+        which receives the updated trace after each turn; or an `InputGenerator`.
+    outputs
+        A value; or a target: a callable, which may ask for ``inputs``, ``trace``, ``trial`` and
+        ``conversation_id``; it may be async, return a stream or a whole `Interaction`.  Left out, the target of
+        the run is asked.
+    metadata
+        Kept with each turn.
+    timeout
+        Seconds for each call of the target.
+
+    Raises
+    ------
+    TypeError
+        When a callable has a parameter that nothing fills.
+    """
+
+    __slots__ = ("_bound",)
+
+    inputs: Any
+    outputs: Any = MISSING
+    metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
+    timeout: PositiveFloat | None = None
+
+    @classmethod
+    def _prepare(cls, data: dict[str, Any]) -> dict[str, Any]:
+        for name in ("inputs", "outputs"):
+            value = data.get(name)
+            if callable(value) and not isinstance(value, InputGenerator):
+                _bind(name, value)  # a parameter that nothing fills is refused now
+        return data
+
+    def set_outputs(self, outputs: Any) -> Self:
+        """Put other outputs in place of its own; returns self."""
+        if callable(outputs):
+            bind_target(outputs)
+        self.outputs = outputs
+        return self
+
+    def static_turn(self) -> Interaction[Any, Any] | None:
+        """The one turn that it makes, when inputs and outputs are plain values; else None."""
+        inputs, outputs = self.inputs, self.outputs
+        if type(inputs) not in _PLAIN or type(outputs) not in _PLAIN:
+            return None
+        return record(inputs, outputs, self.metadata)
+
+    async def generate(self, trace: TraceT) -> AsyncGenerator[Interaction[In, Out], TraceT]:
+        """Yield a turn for each input."""
+        inputs = _input_stream(self.inputs, trace, self._input_type)
+        try:
+            value = await inputs.asend(None)
+            while True:
+                trace = yield await self._turn(freeze(value), trace)
+                value = await inputs.asend(trace)
+        except StopAsyncIteration:  # the end of the inputs: a target cannot leak one into here
+            return
+        finally:
+            await inputs.aclose()
+
+    async def _turn(self, inputs: Any, trace: TraceT) -> Interaction[Any, Any]:
+        attempt = current_attempt.get() or Attempt()
+        target = self.outputs
+        if target is MISSING:
+            target = attempt.target
+        if target is MISSING:
+            raise ConfigurationError(
+                "outputs is MISSING and no target is bound: give outputs=… to the interaction, or target=… to the "
+                "scenario, the suite or run()"
+            )
+        if not callable(target):
+            return record(inputs, target, self.metadata)
+        bound = target if isinstance(target, Injectable) else self._bound_target(target)
+        values = {
+            "inputs": thaw(inputs),
+            "trace": trace,
+            "trial": attempt.trial,
+            "conversation_id": attempt.conversation_id,
+        }
+        outputs, first_chunk = await _limited(bound, values, self.timeout, len(trace.interactions) + 1)
+        if isinstance(outputs, Interaction):
+            return cast("Interaction[Any, Any]", outputs)
+        metadata = self.metadata
+        if first_chunk is not None:
+            metadata = {**metadata, "time_to_first_chunk": first_chunk}
+        return record(inputs, outputs, metadata)
+
+    def _bound_target(self, target: Callable[..., Any]) -> Injectable:
+        try:
+            bound = self._bound
+        except AttributeError:
+            bound = None
+        if bound is None or bound.function is not target:
+            bound = bind_target(target)
+            object.__setattr__(self, "_bound", bound)
+        return bound
+
+    def _input_type(self) -> Any:
+        if self.outputs is not MISSING:
+            return _input_type_of(self.outputs)
+        attempt = current_attempt.get()
+        target = None if attempt is None or attempt.target is MISSING else attempt.target.function
+        return _input_type_of(target)
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None), bytes, dict, list, tuple})
+
+
+async def _limited(
+    bound: Injectable, values: dict[str, Any], timeout: float | None, turn: int
+) -> tuple[Any, float | None]:
+    """What the target gave back, and the seconds to its first chunk if it was a stream."""
+    if timeout is None:
+        return await _called(bound, values)
+    limit = asyncio.timeout(timeout)
+    try:
+        async with limit:
+            return await _called(bound, values)
+    except TimeoutError:
+        if not limit.expired():  # the target's own
+            raise
+        raise LimitExceededError(f"timeout after {timeout:g} s in the target, turn {turn}") from None
+
+
+async def _called(bound: Injectable, values: dict[str, Any]) -> tuple[Any, float | None]:
+    start = time.perf_counter()
+    try:
+        if bound.is_async or getattr(bound.function, "__giskard_thread_bound__", False):
+            outputs = bound(values)
+        else:
+            outputs = await off_the_loop(lambda: _with_stream_read(bound(values), start))
+        if inspect.isawaitable(outputs):
+            outputs = await outputs
+        outputs = _with_stream_read(outputs, start)
+        if hasattr(type(outputs), "__aiter__"):
+            outputs = await _read_async(outputs, start)
+    except BaseException as error:
+        if must_stop(error):
+            raise
+        raise TargetFailure from error
+    return (outputs.joined(), outputs.first_chunk) if isinstance(outputs, _Stream) else (outputs, None)
+
+
+class _Stream:
+    """The chunks of a stream, read to its end."""
+
+    def __init__(self, start: float) -> None:
+        self.chunks: list[Any] = []
+        self.first_chunk: float | None = None
+        self._start = start
+
+    def add(self, chunk: Any) -> None:
+        if self.first_chunk is None:
+            self.first_chunk = time.perf_counter() - self._start
+        self.chunks.append(chunk)
+
+    def joined(self) -> Any:
+        """Text chunks as one text, others as a list."""
+        if self.chunks and all(isinstance(chunk, str) for chunk in self.chunks):
+            return "".join(self.chunks)
+        return self.chunks
+
+
+def _with_stream_read(outputs: Any, start: float) -> Any:
+    """`outputs`, or all of it if it is a sync stream: read where the target runs."""
+    if not isinstance(outputs, Iterator) or inspect.isawaitable(outputs):
+        return outputs
+    stream = _Stream(start)
+    for chunk in cast("Iterator[Any]", outputs):
+        stream.add(chunk)
+    return stream
+
+
+async def _read_async(outputs: AsyncIterator[Any], start: float) -> _Stream:
+    stream = _Stream(start)
+    try:
+        async for chunk in outputs:
+            stream.add(chunk)
+    finally:
+        close = getattr(outputs, "aclose", None) or getattr(outputs, "close", None)
+        if close is not None:
+            closing = close()
+            if inspect.isawaitable(closing):
+                await closing
+    return stream
+
+
+def _bind(name: str, function: Callable[..., Any]) -> Injectable:
+    if name == "outputs":
+        return bind_target(function)
+    return Injectable(function, INPUT_NAMES, default="trace", types={Trace: "trace"})
+
+
+async def _input_stream(inputs: Any, trace: Any, input_type: Callable[[], Any]) -> AsyncGenerator[Any, Any]:
+    """The inputs, one by one, whatever makes them; each is answered with the updated trace."""
+    made = inputs
+    if inspect.isgenerator(inputs) or inspect.isasyncgen(inputs):
+        _refuse_used_up(inputs)
+    elif callable(inputs):
+        bound = _bind("inputs", inputs)
+        made = bound({"trace": trace, "input_type": input_type() if bound.asks_for("input_type") else None})
+        if inspect.isawaitable(made):
+            made = await made
+    if inspect.isgenerator(made):
+        made = _as_async(made)
+    if not hasattr(made, "asend"):
+        yield made
+        return
+    try:
+        value = await made.asend(None)
+        while True:
+            value = await made.asend((yield value))
+    except StopAsyncIteration:
+        return
+    finally:
+        await made.aclose()
+
+
+async def _as_async(generator: Generator[Any, Any, Any]) -> AsyncGenerator[Any, Any]:
+    try:
+        value = generator.send(None)
+        while True:
+            value = generator.send((yield value))
+    except StopIteration:
+        return
+    finally:
+        generator.close()
+
+
+def _refuse_used_up(generator: Any) -> None:
+    """A generator object can be read once; a second run over it would see no turn at all."""
+    frame = generator.gi_frame if inspect.isgenerator(generator) else generator.ag_frame
+    if frame is None:
+        raise ConfigurationError(
+            f"inputs is the generator object {generator.__name__!r}, which an earlier run has used up; pass the "
+            "generator function itself, so that each run starts anew"
+        )

@@ -1,0 +1,404 @@
+"""How a scenario is run: attempts, steps, turns, and what is kept when one of them ends early."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, cast
+
+from giskard.checks.core._models import construct
+from giskard.checks.core.attempt import Attempt, current_attempt
+from giskard.checks.core.check import Check
+from giskard.checks.core.events import RunEvent
+from giskard.checks.core.exceptions import InteractionGenerationError, LimitExceededError
+from giskard.checks.core.execution import RunOptions, finished, identities, nothing_was_checked, run_checks
+from giskard.checks.core.failures import failure_of, must_stop, original_of
+from giskard.checks.core.interaction.base import InteractionSpec, extend
+from giskard.checks.core.interaction.interact import Interact, bind_target, trace_type_of
+from giskard.checks.core.interaction.interaction import Interaction
+from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.result import (
+    CheckResult,
+    ScenarioAttempt,
+    ScenarioResult,
+    TestCaseError,
+    TestCaseResult,
+)
+from giskard.checks.core.timing import Timing
+from giskard.checks.core.types import MISSING
+from giskard.checks.utils.ids import new_id
+from giskard.checks.utils.threads import WorkerPool
+
+if TYPE_CHECKING:
+    from giskard.checks.core.scenario import Scenario
+    from giskard.checks.core.testcase import TestCase
+
+__all__ = ["Targets", "case_result", "not_run", "run_scenario"]
+
+AnyTrace = Trace[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """What outputs that are MISSING are asked of, and the end of the time that all have together.
+
+    Parameters
+    ----------
+    target
+        A target that all attempts share.
+    factory
+        Makes a target for each attempt; it wins over `target`.
+    deadline
+        A reading of the event loop's clock, after which the run is over, and the seconds that it was given.
+    """
+
+    target: Any = MISSING
+    factory: Any = None
+    deadline: tuple[float, float] | None = None
+
+
+async def run_scenario(
+    scenario: Scenario[Any, Any, Any],
+    targets: Targets,
+    options: RunOptions,
+    pool: WorkerPool,
+    *,
+    scenario_id: str,
+    multiple_runs: int,
+) -> ScenarioResult[Any]:
+    """Run a scenario up to `multiple_runs` times, until an attempt is not PASS.
+
+    A real cancellation comes out with what was finished as its ``partial_result``.
+    """
+    start = perf_counter()
+    observers = options.observers
+    seen: dict[str, int] = {}
+    ids = [identities(step.checks, seen) for step in scenario.steps]
+    event: dict[str, Any] = {
+        "run_id": options.run_id,
+        "scenario_id": scenario_id,
+        "scenario_name": scenario.name,
+        "subject": scenario,
+    }
+    if observers:
+        observers.notify(RunEvent(kind="scenario_started", **event))
+    attempts: list[_Run] = []
+    try:
+        for trial in range(1, multiple_runs + 1):
+            run = _Run(scenario, ids, options, Attempt(trial=trial, conversation_id=new_id(), pool=pool), event)
+            attempts.append(run)
+            if not await run.complete(targets):
+                break
+    except asyncio.CancelledError as cancelled:
+        result = _scenario_result(scenario, attempts, options, scenario_id, multiple_runs, start)
+        cancelled.partial_result = result  # type: ignore[attr-defined]
+        raise
+    result = _scenario_result(scenario, attempts, options, scenario_id, multiple_runs, start)
+    if observers:
+        observers.notify(RunEvent(kind="scenario_ended", **event, result=result))
+    return result
+
+
+class _Run:
+    """One attempt: it keeps what is finished, so that nothing is lost however it ends."""
+
+    def __init__(
+        self,
+        scenario: Scenario[Any, Any, Any],
+        ids: list[list[str]],
+        options: RunOptions,
+        attempt: Attempt,
+        event: dict[str, Any],
+    ) -> None:
+        self.scenario = scenario
+        self.ids = ids
+        self.options = options
+        self.attempt = attempt
+        self.event = {**event, "trial": attempt.trial}
+        self.trace: AnyTrace = Trace()
+        self.steps: list[TestCaseResult] = []
+        self.start = perf_counter()
+        self.timing = Timing(self.start, 0.0)
+        # Of the step that runs now:
+        self._step_start = self.start
+        self._step_turns = 0
+        self._step_results: list[CheckResult] = []
+
+    async def complete(self, targets: Targets) -> bool:
+        """Run all steps; whether the attempt is PASS."""
+        if self.options.observers:
+            self.options.observers.notify(RunEvent(kind="attempt_started", **self.event))
+        current_attempt.set(self.attempt)
+        failure: BaseException | None = None
+        try:
+            await self._in_time(targets)
+        except asyncio.CancelledError as error:
+            if must_stop(error):
+                self._end_step_early(_cancelled())
+                self._close()
+                raise
+            failure = error
+        except BaseException as error:
+            if must_stop(error):
+                raise
+            failure = error
+        if failure is not None:
+            if not self.options.return_exception:
+                # Outside of the handler, so that the error keeps the context that it had.
+                raise original_of(failure)
+            self._end_step_early(failure_of(failure, "input_generation"))
+        self._close()
+        return all(step.passed for step in self.steps)
+
+    def _close(self) -> None:
+        self.steps.extend(self._skipped(index) for index in range(len(self.steps), len(self.scenario.steps)))
+        if self.options.strict and all(result.skipped for step in self.steps for result in step.results):
+            self._blame(nothing_was_checked())
+        self.timing = Timing.since(self.start)
+        if self.options.observers:
+            self.options.observers.notify(RunEvent(kind="attempt_ended", **self.event, result=self.result()))
+
+    def _blame(self, error: TestCaseError) -> None:
+        """Set `error` on the last step, unless an error is there already."""
+        if not self.steps:
+            self.steps.append(TestCaseResult(error=error))
+        elif all(step.error is None for step in self.steps):
+            self.steps[-1] = self.steps[-1].model_copy(update={"error": error})
+
+    async def _in_time(self, targets: Targets) -> None:
+        """Run the steps within the limits of the scenario and of the whole run."""
+        seconds = self.scenario.timeout
+        own = asyncio.timeout(seconds) if seconds is not None else None
+        whole = asyncio.timeout_at(targets.deadline[0]) if targets.deadline is not None else None
+        if own is None and whole is None:
+            return await self._with_target(targets)
+        try:
+            async with contextlib.AsyncExitStack() as limits:
+                for limit in (whole, own):
+                    if limit is not None:
+                        await limits.enter_async_context(limit)
+                await self._with_target(targets)
+        except TimeoutError:
+            if own is not None and own.expired():
+                message = f"timeout after {seconds:g} s in the scenario, step {len(self.steps) + 1}"
+            elif whole is not None and whole.expired() and targets.deadline is not None:
+                message = f"timeout after {targets.deadline[1]:g} s of the whole run, step {len(self.steps) + 1}"
+            else:  # the user's own
+                raise
+            self._end_step_early(failure_of(LimitExceededError(message), "limit"))
+        return None
+
+    async def _with_target(self, targets: Targets) -> None:
+        async with opened_target(targets) as target:
+            kind = self.scenario.trace_type or trace_type_of(target) or Trace
+            self.trace = kind(annotations=self.scenario.annotations)
+            if target is not MISSING:
+                self.attempt.target = bind_target(target) if callable(target) else target
+            await self._run_steps()
+
+    async def _run_steps(self) -> None:
+        for step, ids in zip(self.scenario.steps, self.ids, strict=True):
+            self._step_start = perf_counter()
+            self._step_turns = len(self.trace.interactions)
+            self._step_results = results = []
+            for item in step.interacts:
+                await self._add_turns(item)
+            await run_checks(step.checks, ids, self.trace, self.options, results)
+            result = self._step_result(None)
+            self.steps.append(result)
+            if not result.passed:
+                return
+
+    async def _add_turns(self, item: Interaction[Any, Any] | InteractionSpec[Any, Any, Any]) -> None:
+        turn = item
+        if type(item) is Interact:
+            turn = item.static_turn() or item
+        if self.options.observers:
+            self._notify_turn("turn_started", item)
+        if isinstance(turn, Interaction):
+            self._grown(self.trace.appended(turn))
+            return
+        try:
+            self.trace = await extend(self.trace, turn, self._grown)
+        except InteractionGenerationError as error:
+            self.trace = error.partial_trace
+            raise
+
+    def _grown(self, trace: AnyTrace) -> None:
+        self.trace = trace
+        if self.options.observers:
+            self._notify_turn("turn_ended", trace.last)
+
+    def _notify_turn(self, kind: Any, subject: Any) -> None:
+        event = {**self.event, "subject": subject, "step_index": len(self.steps)}
+        self.options.observers.notify(RunEvent(kind=kind, **event))
+
+    def _step_result(self, error: TestCaseError | None) -> TestCaseResult:
+        turns = len(self.trace.interactions)
+        timing = Timing.since(self._step_start)
+        return construct(
+            TestCaseResult,
+            {
+                "results": self._step_results,
+                "duration_ms": timing.milliseconds,
+                "last_interaction_index": turns - 1 if turns > self._step_turns else None,
+                "error": error,
+                "name": None,
+                "run_id": self.options.run_id,
+                "timing": timing,
+            },
+        )
+
+    def _end_step_early(self, error: TestCaseError) -> None:
+        """Close the step that runs now: its finished checks are kept, the others are skipped."""
+        index = len(self.steps)
+        if index >= len(self.scenario.steps):
+            self._blame(error)
+            return
+        step, ids = self.scenario.steps[index], self.ids[index]
+        done = len(self._step_results)
+        rest = zip(step.checks[done:], ids[done:], strict=True)
+        self._step_results += [_skip(check, check_id, "not run: the step ended with an error") for check, check_id in rest]
+        self.steps.append(self._step_result(error))
+        self._step_results = []
+
+    def _skipped(self, index: int) -> TestCaseResult:
+        """The result of a step that an earlier one kept from running."""
+        step, ids = self.scenario.steps[index], self.ids[index]
+        message = "not run: an earlier step did not pass"
+        results = [_skip(check, check_id, message) for check, check_id in zip(step.checks, ids, strict=True)]
+        if not results:
+            results = [CheckResult.skip(message, {"check_name": "step"})]
+        return TestCaseResult(results=results, run_id=self.options.run_id)
+
+    def result(self) -> ScenarioAttempt[Any]:
+        """What the attempt found."""
+        return construct(ScenarioAttempt, self.values())
+
+    def values(self) -> dict[str, Any]:
+        """The fields that an attempt and a scenario result share."""
+        return {
+            "steps": self.steps,
+            "duration_ms": self.timing.milliseconds,
+            "final_trace": self.trace,
+            "trial": self.attempt.trial,
+            "conversation_id": self.attempt.conversation_id,
+            "timing": self.timing,
+        }
+
+
+def _skip(check: Check[Any, Any, Any], check_id: str, message: str) -> CheckResult:
+    return finished(CheckResult.skip(message), check, check_id, perf_counter())
+
+
+def _cancelled() -> TestCaseError:
+    return TestCaseError(
+        message="the run was cancelled before this step was finished",
+        exception_type="CancelledError",
+        phase="cancelled",
+        error_kind="cancelled",
+        retryable=True,
+    )
+
+
+def _scenario_result(
+    scenario: Scenario[Any, Any, Any],
+    attempts: Sequence[_Run],
+    options: RunOptions,
+    scenario_id: str,
+    multiple_runs: int,
+    start: float,
+) -> ScenarioResult[Any]:
+    timing = Timing.since(start)
+    values = {
+        **attempts[-1].values(),
+        "duration_ms": timing.milliseconds,
+        "timing": timing,
+        "scenario_name": scenario.name,
+        "multiple_runs": multiple_runs,
+        "runs_executed": len(attempts),
+        "tags": list(scenario.tags),
+        "scenario_id": scenario_id,
+        "run_id": options.run_id,
+        "earlier_attempts": [attempt.result() for attempt in attempts[:-1]],
+    }
+    return construct(ScenarioResult, values)
+
+
+def case_result(
+    case: TestCase[Any, Any, Any], result: TestCaseResult, scenario_id: str, options: RunOptions
+) -> ScenarioResult[Any]:
+    """The result of a test case as that of a scenario of one step."""
+    return construct(
+        ScenarioResult,
+        {
+            "steps": [result],
+            "duration_ms": result.duration_ms,
+            "final_trace": case.trace,
+            "trial": 1,
+            "conversation_id": None,
+            "timing": result.timing,
+            "scenario_name": case.name or "Unnamed test case",
+            "multiple_runs": 1,
+            "runs_executed": 1,
+            "tags": list(case.tags),
+            "scenario_id": scenario_id,
+            "run_id": options.run_id,
+            "earlier_attempts": [],
+        },
+    )
+
+
+def not_run(
+    member: Scenario[Any, Any, Any] | TestCase[Any, Any, Any],
+    scenario_id: str,
+    options: RunOptions,
+    error: TestCaseError,
+) -> ScenarioResult[Any]:
+    """The result of a scenario or test case that `error` kept from running: it is marked, not left out."""
+    steps = getattr(member, "steps", [member])
+    results: list[TestCaseResult] = []
+    seen: dict[str, int] = {}
+    for step in steps:
+        skips = [_skip(check, check_id, "not run") for check, check_id in zip(step.checks, identities(step.checks, seen))]
+        results.append(TestCaseResult(results=skips, run_id=options.run_id))
+    results[:1] = [(results[0] if results else TestCaseResult()).model_copy(update={"error": error})]
+    return ScenarioResult(
+        scenario_name=member.name or "Unnamed test case",
+        steps=results,
+        final_trace=getattr(member, "trace", None) or Trace(),
+        runs_executed=0,
+        tags=list(member.tags),
+        scenario_id=scenario_id,
+        run_id=options.run_id,
+    )
+
+
+@contextlib.asynccontextmanager
+async def opened_target(targets: Targets) -> AsyncIterator[Any]:
+    """The target of one attempt, closed after it when a factory made it."""
+    factory = targets.factory
+    if factory is None:
+        yield targets.target
+        return
+    made = factory() if callable(factory) else factory
+    if inspect.isawaitable(made):
+        made = await made
+    if hasattr(made, "__aenter__"):
+        async with cast("contextlib.AbstractAsyncContextManager[Any]", made) as target:
+            yield target
+    elif hasattr(made, "__enter__"):
+        with cast("contextlib.AbstractContextManager[Any]", made) as target:
+            yield target
+    else:
+        try:
+            yield made
+        finally:
+            close = getattr(made, "aclose", None) or getattr(made, "close", None)
+            closing = close() if callable(close) else None
+            if inspect.isawaitable(closing):
+                await closing

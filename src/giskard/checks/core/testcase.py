@@ -1,0 +1,79 @@
+"""Test cases: a conversation that is there already, and the checks to run over it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic
+
+from pydantic import SerializeAsAny
+
+from giskard.checks.core._models import Document, StrictModel, read_version
+from giskard.checks.core.check import Checks
+from giskard.checks.core.events import Observers, RunObserver
+from giskard.checks.core.execution import RunOptions, run_test_case
+from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.result import TestCaseResult
+from giskard.checks.core.types import In, Out, TraceT
+from giskard.checks.utils.sync import run_blocking
+
+__all__ = ["TestCase"]
+
+
+class TestCase(Document, StrictModel, Generic[In, Out, TraceT]):
+    """A recorded conversation and what must hold in it; nothing is called again.
+
+    Parameters
+    ----------
+    name
+        What reports call it.
+    trace
+        The conversation.
+    checks
+        The checks to run over it.
+    id
+        Its identity over runs; its name when it is not given.
+    tags
+        ``"Key:Value"`` or bare words, to group results by.
+    """
+
+    __test__ = False  # pytest: this is not a class of tests
+
+    name: str | None = None
+    trace: SerializeAsAny[Trace[Any, Any]]
+    checks: Checks
+    id: str | None = None
+    tags: Sequence[str] = ()
+
+    @classmethod
+    def _prepare(cls, data: dict[str, Any]) -> dict[str, Any]:
+        return read_version(cls, data, saved_values=True)
+
+    async def run(
+        self,
+        return_exception: bool = False,
+        *,
+        strict: bool = False,
+        observers: Sequence[RunObserver] = (),
+    ) -> TestCaseResult:
+        """Run all checks over the trace.
+
+        Parameters
+        ----------
+        return_exception
+            Whether what a check raises becomes an ERROR instead of coming out.
+        strict
+            Whether a pass in which nothing was checked is an ERROR.
+        observers
+            Who is told of each check that starts and ends.
+        """
+        options = RunOptions(return_exception=return_exception, strict=strict, observers=Observers(observers))
+        return await run_test_case(self.name, self.trace, self.checks, options)
+
+    def run_sync(self, *args: Any, **options: Any) -> TestCaseResult:
+        """`run` for scripts; takes the same arguments."""
+        return run_blocking(lambda: self.run(*args, **options), "test_case")
+
+    async def assert_passed(self) -> None:
+        """Run the checks, and raise AssertionError with the reasons unless the status is PASS."""
+        __tracebackhide__ = True
+        (await self.run()).assert_passed()

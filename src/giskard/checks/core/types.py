@@ -1,0 +1,25 @@
+"""Types that every room shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from typing_extensions import TypeVar
+
+try:  # pydantic >= 2.14 has it at its root and warns about the older place
+    from pydantic import MISSING  # pyright: ignore
+except ImportError:  # pragma: no cover - depends on the pydantic installed
+    from pydantic.experimental.missing_sentinel import MISSING  # pyright: ignore
+
+if TYPE_CHECKING:
+    from giskard.checks.core.interaction.trace import Trace
+
+__all__ = ["MISSING", "In", "Out", "Target", "TraceT"]
+
+In = TypeVar("In", default=Any)
+Out = TypeVar("Out", default=Any)
+TraceT = TypeVar("TraceT", bound="Trace[Any, Any]", default=Any)
+
+Target: TypeAlias = Callable[..., Any]
+"""A system under test: any callable that turns inputs into outputs, sync, async or streaming."""

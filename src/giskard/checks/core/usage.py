@@ -1,0 +1,77 @@
+"""What a run used, and the tools it called: the words that every format shares."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+
+from giskard.checks.utils.json_safe import json_safe
+
+__all__ = ["ToolCall", "Usage"]
+
+JsonSafe = PlainSerializer(json_safe, when_used="json")
+
+
+class Usage(BaseModel):
+    """Tokens, calls and cost; None is "unknown", never 0.
+
+    Parameters
+    ----------
+    input_tokens, output_tokens, total_tokens
+        Tokens, as the provider counts them.
+    calls
+        Requests to a model.
+    cost
+        In US dollars.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    total_tokens: int | None = None
+    calls: int | None = None
+    cost: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        """The sum; a figure that either side does not know stays unknown."""
+        names = type(self).model_fields
+        return Usage(**{name: _plus(getattr(self, name), getattr(other, name)) for name in names})
+
+
+def _plus(a: Any, b: Any) -> Any:
+    return None if a is None or b is None else a + b
+
+
+class ToolCall(BaseModel):
+    """A call of a tool by an agent.
+
+    Parameters
+    ----------
+    arguments
+        Parsed arguments; the raw text when they could not be parsed.
+    result
+        What the tool gave back, None when the call has no recorded result.
+    error
+        The text of the tool's failure, None when it did not fail.
+    message_index
+        0-based position, in the recording, of the message that made the call.
+    agent
+        The name of the agent that made it, where several work together.
+    latency_ms
+        Milliseconds from the call to its result.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+
+    id: str | None = None
+    name: str
+    arguments: Annotated[Any, JsonSafe] = Field(default_factory=dict[str, Any])
+    result: Annotated[Any, JsonSafe] = None
+    error: str | None = None
+    message_index: int | None = None
+    agent: str | None = None
+    started_at: datetime | None = None
+    latency_ms: float | None = None

@@ -1,0 +1,1 @@
+"""Running scenarios, alone and in suites."""

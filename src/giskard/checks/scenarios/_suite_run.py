@@ -1,0 +1,169 @@
+"""One run of a suite: who runs when, and what is kept when it ends early."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from giskard.checks.core import _late
+from giskard.checks.core.events import RunEvent
+from giskard.checks.core.exceptions import LimitExceededError
+from giskard.checks.core.execution import RunOptions, run_test_case
+from giskard.checks.core.failures import failure_of, must_stop
+from giskard.checks.core.result import ScenarioResult
+from giskard.checks.core.scenario import Scenario
+from giskard.checks.core.scenario_execution import Targets, case_result, not_run
+from giskard.checks.core.testcase import TestCase
+from giskard.checks.utils.context import InContext
+from giskard.checks.utils.threads import WorkerPool
+
+__all__ = ["SuiteRun", "positive_or_none"]
+
+Member = Scenario[Any, Any, Any] | TestCase[Any, Any, Any]
+
+
+def positive_or_none(name: str, value: Any) -> int | None:
+    """`value` when it is None or a positive whole number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Otherwise.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} is {value!r} ({type(value).__name__}), expected a positive whole number or None")
+    if value < 1:
+        raise ValueError(f"{name} is {value}, expected at least 1, or None for no limit")
+    return value
+
+
+@dataclass(kw_only=True)
+class SuiteRun:
+    """A run of a suite; its results stand in `results` as they come.
+
+    Parameters
+    ----------
+    finish
+        Makes the suite's result of the scenarios' results, the run's id and its start.
+    """
+
+    members: Sequence[Member]
+    targets: Targets
+    options: RunOptions
+    parallel: bool
+    max_concurrency: int | None
+    timeout: float | None
+    multiple_runs: int | None
+    progress: bool
+    finish: Callable[[list[ScenarioResult[Any]], str, float], Any]
+    results: dict[int, ScenarioResult[Any]] = field(default_factory=dict[int, ScenarioResult[Any]])
+    start: float = field(default_factory=perf_counter)
+
+    async def complete(self) -> Any:
+        """Run everything; the suite's result.
+
+        A real cancellation comes out with what was finished as its ``partial_result``.
+        """
+        if self.progress and sys.stderr is not None and sys.stderr.isatty():
+            with _late.resolve_late("progress")(len(self.members)) as observer:
+                self.options = self.options.observed_by(observer)
+                return await self._complete()
+        return await self._complete()
+
+    async def _complete(self) -> Any:
+        self.start = perf_counter()
+        self._notify("run_started", total=len(self.members))
+        if self.timeout is not None:
+            deadline = (asyncio.get_running_loop().time() + self.timeout, self.timeout)
+            self.targets = Targets(self.targets.target, self.targets.factory, deadline)
+        concurrency = 1
+        if self.parallel:
+            concurrency = max(1, min(self.max_concurrency or len(self.members), len(self.members)))
+        ids = self._ids()
+        todo = iter(range(len(self.members)))
+        try:
+            with WorkerPool(concurrency) as pool:
+                if concurrency == 1:
+                    await self._work(todo, ids, pool)
+                else:
+                    await self._side_by_side(concurrency, todo, ids, pool)
+        except (asyncio.CancelledError, KeyboardInterrupt) as stopped:
+            stopped.partial_result = self.partial_result()  # type: ignore[union-attr]
+            raise
+        result = self.partial_result()
+        self._notify("run_ended", result=result)
+        return result
+
+    async def _side_by_side(
+        self, concurrency: int, todo: Iterator[int], ids: Sequence[str], pool: WorkerPool
+    ) -> None:
+        errors: BaseExceptionGroup[BaseException]
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(concurrency):
+                    group.create_task(self._work(todo, ids, pool))
+            return
+        except BaseExceptionGroup as raised:
+            errors = raised
+        raise errors.exceptions[0] if len(errors.exceptions) == 1 else errors
+
+    async def _work(self, todo: Iterator[int], ids: Sequence[str], pool: WorkerPool) -> None:
+        """Run one scenario after the other, until none is left to be taken."""
+        for index in todo:
+            try:
+                self.results[index] = await self._one(self.members[index], ids[index], pool)
+            except asyncio.CancelledError as cancelled:
+                partial = getattr(cancelled, "partial_result", None)
+                if isinstance(partial, ScenarioResult):
+                    self.results[index] = partial
+                raise
+            except BaseException as error:
+                if must_stop(error) or not self.options.return_exception:
+                    raise
+                self.results[index] = not_run(self.members[index], ids[index], self.options, failure_of(error, "run"))
+
+    async def _one(self, member: Member, scenario_id: str, pool: WorkerPool) -> ScenarioResult[Any]:
+        deadline = self.targets.deadline
+        if deadline is not None and asyncio.get_running_loop().time() >= deadline[0]:
+            message = f"not run: the {deadline[1]:g} s of the whole run were over"
+            return not_run(member, scenario_id, self.options, failure_of(LimitExceededError(message), "limit"))
+        if isinstance(member, Scenario):
+            return await member.run_within(
+                self.options, self.targets, pool, scenario_id=scenario_id, multiple_runs=self.multiple_runs
+            )
+        self._notify("scenario_started", scenario_id=scenario_id, scenario_name=member.name, subject=member)
+        run = run_test_case(member.name, member.trace, member.checks, self.options)
+        result = case_result(member, await InContext(run, contextvars.copy_context()), scenario_id, self.options)
+        self._notify("scenario_ended", scenario_id=scenario_id, scenario_name=member.name, subject=member, result=result)
+        return result
+
+    def partial_result(self) -> Any:
+        """The suite's result of what is finished by now; the rest is marked as not run."""
+        ids = self._ids()
+        cancelled = failure_of(asyncio.CancelledError("not run: the run was cancelled or interrupted before"), "cancelled")
+        results = [
+            self.results[index] if index in self.results else not_run(member, ids[index], self.options, cancelled)
+            for index, member in enumerate(self.members)
+        ]
+        return self.finish(results, self.options.run_id, self.start)
+
+    def _ids(self) -> list[str]:
+        """The identities of the scenarios: their own, else their names; the second of a name is ``name#2``."""
+        seen: dict[str, int] = {}
+        ids: list[str] = []
+        for member in self.members:
+            name = member.id or member.name or "Unnamed test case"
+            seen[name] = seen.get(name, 0) + 1
+            ids.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+        return ids
+
+    def _notify(self, kind: Any, **event: Any) -> None:
+        if self.options.observers:
+            self.options.observers.notify(RunEvent(kind=kind, run_id=self.options.run_id, **event))

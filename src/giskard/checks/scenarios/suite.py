@@ -1,0 +1,362 @@
+"""Suites: scenarios that are run together, and what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Generic, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, computed_field, model_validator
+from typing_extensions import Self
+
+from giskard.checks.core import _late
+from giskard.checks.core._models import Document, StrictModel, read_version
+from giskard.checks.core.events import Observers, RunObserver
+from giskard.checks.core.exceptions import RunInterruptedError
+from giskard.checks.core.execution import RunOptions
+from giskard.checks.core.result import Result, ScenarioResult, ScenarioStatus, raise_failures, roll_up
+from giskard.checks.core.scenario import Scenario
+from giskard.checks.core.scenario_execution import Targets
+from giskard.checks.core.testcase import TestCase
+from giskard.checks.core.timing import Timing
+from giskard.checks.core.types import MISSING, In, Out
+from giskard.checks.scenarios._suite_run import SuiteRun, positive_or_none
+from giskard.checks.utils.sync import run_blocking
+
+__all__ = ["GroupStats", "GroupedSuiteResult", "Suite", "SuiteResult"]
+
+Member = Scenario[Any, Any, Any] | TestCase[Any, Any, Any]
+
+
+def _validate_member(item: Any) -> Any:
+    if isinstance(item, (Scenario, TestCase)):
+        return cast("Any", item)
+    if isinstance(item, dict):
+        return TestCase.model_validate(item) if "trace" in item else Scenario.model_validate(item)
+    raise ValueError(f"expected a Scenario or a TestCase, got {type(item).__name__}: {item!r:.200}")
+
+
+def _validate_members(value: Any) -> list[Any]:
+    if isinstance(value, (str, dict, BaseModel)) or not isinstance(value, Sequence):
+        raise ValueError(f"expected a list of scenarios, got {type(value).__name__}: {value!r:.200}")  # noqa: TRY004
+    return [_validate_member(item) for item in cast("Sequence[Any]", value)]
+
+
+Members = Annotated[Sequence[Member], PlainValidator(_validate_members), PlainSerializer(list)]
+
+
+class GroupStats(BaseModel):
+    """How the scenarios of one group ended."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str | None
+    """The value that they share; None for those that have no such tag."""
+    passed: int = 0
+    failed: int = 0
+    errored: int = 0
+    skipped: int = 0
+
+    @computed_field
+    @property
+    def total(self) -> int:
+        """All scenarios of the group."""
+        return self.passed + self.failed + self.errored + self.skipped
+
+    @computed_field
+    @property
+    def non_skipped(self) -> int:
+        """The denominator of the pass rate."""
+        return self.total - self.skipped
+
+    @computed_field
+    @property
+    def pass_rate(self) -> float | None:
+        """Passed among those that were not skipped, from 0 to 1; None when nothing counts."""
+        return self.passed / self.non_skipped if self.non_skipped else None
+
+
+class GroupedSuiteResult(BaseModel):
+    """A suite's results by the values of one tag."""
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    groups: dict[str | None, GroupStats]
+
+
+class SuiteResult(Document, Result):
+    """What a run of a suite found, scenario by scenario, in their order."""
+
+    results: list[ScenarioResult[Any]] = Field(default_factory=list[ScenarioResult[Any]])
+    duration_ms: int = 0
+    suite: Annotated[Any, Field(exclude=True)] = None
+    recommendation: str | None = None
+    suite_name: str | None = None
+    suite_id: str | None = None
+    run_id: str | None = None
+    timing: Timing | None = None
+
+    @property
+    def total(self) -> int:
+        """All scenarios."""
+        return len(self.results)
+
+    @computed_field
+    @property
+    def status(self) -> ScenarioStatus:
+        """ERROR > FAIL > all SKIP > PASS over the scenarios; none is PASS."""
+        return ScenarioStatus(roll_up(result.status for result in self.results))
+
+    @computed_field
+    @property
+    def passed_count(self) -> int:
+        """Scenarios that are PASS."""
+        return sum(result.passed for result in self.results)
+
+    @computed_field
+    @property
+    def failed_count(self) -> int:
+        """Scenarios that are FAIL."""
+        return sum(result.failed for result in self.results)
+
+    @computed_field
+    @property
+    def errored_count(self) -> int:
+        """Scenarios that are ERROR."""
+        return sum(result.errored for result in self.results)
+
+    @computed_field
+    @property
+    def skipped_count(self) -> int:
+        """Scenarios that are SKIP."""
+        return sum(result.skipped for result in self.results)
+
+    @computed_field
+    @property
+    def pass_rate(self) -> float | None:
+        """Passed among those that were not skipped, from 0 to 1; None when nothing counts."""
+        counted = self.total - self.skipped_count
+        return self.passed_count / counted if counted else None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the status is PASS."""
+        return self.status is ScenarioStatus.PASS
+
+    @property
+    def failed(self) -> bool:
+        """Whether the status is FAIL."""
+        return self.status is ScenarioStatus.FAIL
+
+    @property
+    def errored(self) -> bool:
+        """Whether the status is ERROR."""
+        return self.status is ScenarioStatus.ERROR
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the status is SKIP."""
+        return self.status is ScenarioStatus.SKIP
+
+    @property
+    def failures_and_errors(self) -> list[ScenarioResult[Any]]:
+        """The scenarios that are FAIL or ERROR."""
+        return [result for result in self.results if result.failed or result.errored]
+
+    def format_failures(self) -> list[str]:
+        """The lines of each scenario that did not pass, after its name."""
+        return [
+            f"{result.scenario_name}: {line}"
+            for result in self.results
+            if not result.passed
+            for line in result.format_failures() or [result.status.upper()]
+        ]
+
+    def assert_passed(self) -> None:
+        """Raise AssertionError with `format_failures` unless the status is PASS."""
+        __tracebackhide__ = True
+        if not self.passed:
+            name = f"suite {self.suite_name!r}" if self.suite_name else "suite"
+            counts = f"{self.passed_count} of {self.total} scenarios passed"
+            raise_failures(f"{name}: {counts}", self.status, self.format_failures())
+
+    def group_by(self, key: str) -> GroupedSuiteResult:
+        """Counts for each value of the tag `key`.
+
+        Tags are written ``"Key:Value"``; a bare tag has the value ``""``.  A scenario is counted once in each of its
+        values, and under None when it has no such tag.
+        """
+        counts: dict[str | None, dict[str, int]] = {}
+        for result in self.results:
+            for value in _values_of(key, result.tags) or {None: None}:
+                group = counts.setdefault(value, {"pass": 0, "fail": 0, "error": 0, "skip": 0})
+                group[result.status] += 1
+        groups = {
+            value: GroupStats(
+                name=value, passed=n["pass"], failed=n["fail"], errored=n["error"], skipped=n["skip"]
+            )
+            for value, n in counts.items()
+        }
+        return GroupedSuiteResult(key=key, groups=groups)
+
+    def to_junit_xml(
+        self, path: str | Path | None = None, granularity: Literal["scenario", "check"] = "scenario"
+    ) -> str:
+        """The results as JUnit XML; also written to `path`, whose folders are made.
+
+        Parameters
+        ----------
+        granularity
+            Whether a ``testcase`` stands for a scenario or for a check.
+        """
+        return _late.resolve_late("junit")(self, path, granularity=granularity)
+
+    def to_hub_format(self) -> dict[str, Any]:
+        """The results as JSON data: scenarios, steps, check results, counts and pass rate."""
+        return _late.resolve_late("hub")(self)
+
+    def print_report(self, console: Any = None, group_by: str | None = None) -> None:
+        """Print the results for a person, to the terminal or to a rich console of yours."""
+        _late.resolve_late("report")(self, console, group_by=group_by)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        return read_version(cls, cast("dict[str, Any]", data)) if isinstance(data, dict) else data
+
+
+def _values_of(key: str, tags: Sequence[str]) -> dict[str | None, None]:
+    """The values of `key` among `tags`, each once, in order."""
+    split = (tag.partition(":") for tag in tags)
+    return {value.strip(): None for name, _, value in split if name.strip() == key}
+
+
+class Suite(Document, StrictModel, Generic[In, Out]):
+    """Scenarios that are run together.
+
+    Parameters
+    ----------
+    name
+        What reports call it.
+    scenarios
+        Scenarios, and test cases of recorded conversations.
+    target
+        What outputs that are left out are asked of, in each scenario.
+    target_factory
+        Makes such a target for each attempt, and closes it.
+    id
+        Its identity over runs; its name when it is not given.
+    """
+
+    name: str
+    scenarios: Members = Field(default_factory=list[Member])
+    target: Any = MISSING
+    target_factory: Any = None
+    id: str | None = None
+
+    @classmethod
+    def _prepare(cls, data: dict[str, Any]) -> dict[str, Any]:
+        return read_version(cls, data, saved_values=True)
+
+    def append(self, scenario: Member) -> Self:
+        """Add a scenario, or a test case; returns self."""
+        cast("list[Member]", self.scenarios).append(_validate_member(scenario))
+        return self
+
+    async def run(
+        self,
+        target: Any = MISSING,
+        return_exception: bool = False,
+        parallel: bool = False,
+        max_concurrency: int | None = None,
+        verbose: bool = True,
+        *,
+        multiple_runs: int | None = None,
+        strict: bool = False,
+        timeout: float | None = None,
+        target_factory: Any = None,
+        observers: Sequence[RunObserver] = (),
+    ) -> SuiteResult:
+        """Run all scenarios.
+
+        Parameters
+        ----------
+        target
+            What outputs that are left out are asked of; it wins over the suite's and the scenarios' own.
+        return_exception
+            Whether what user code raises becomes an ERROR of its scenario. Otherwise the first exception ends the
+            run and comes out; several of a parallel run come out as an ExceptionGroup.
+        parallel
+            Whether scenarios run side by side.
+        max_concurrency
+            How many of them at most; None is no limit.
+        verbose
+            Whether to show a progress bar, on terminals only.
+        multiple_runs
+            In place of the scenarios' own.
+        strict
+            Whether a pass in which nothing was checked is an ERROR.
+        timeout
+            Seconds for the whole run; what is not finished by then is an ERROR.
+        target_factory
+            Makes a target for each attempt; it wins over `target`.
+        observers
+            Who is told of each event of the run.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When `max_concurrency` is no positive whole number.
+        asyncio.CancelledError
+            When the run is cancelled; what was finished is its ``partial_result``.
+        """
+        if timeout is not None and not timeout > 0:
+            raise ValueError(f"timeout is {timeout!r}, expected a positive number of seconds or None")
+        run = SuiteRun(
+            members=tuple(self.scenarios),
+            targets=self._targets(target, target_factory),
+            options=RunOptions(return_exception=return_exception, strict=strict, observers=Observers(observers)),
+            parallel=parallel,
+            max_concurrency=positive_or_none("max_concurrency", max_concurrency),
+            timeout=timeout,
+            multiple_runs=multiple_runs,
+            progress=verbose,
+            finish=self._result,
+        )
+        return await run.complete()
+
+    def run_sync(self, *args: Any, **options: Any) -> SuiteResult:
+        """`run` for scripts; takes the same arguments.
+
+        Raises
+        ------
+        RunInterruptedError
+            On Ctrl+C; its ``result`` holds what was finished and marks what was not.
+        """
+        try:
+            return run_blocking(lambda: self.run(*args, **options), "suite")
+        except KeyboardInterrupt as interrupt:
+            for error in (interrupt, interrupt.__context__):  # asyncio turns Ctrl+C into a cancellation first
+                partial = getattr(error, "partial_result", None)
+                if isinstance(partial, SuiteResult):
+                    raise RunInterruptedError(partial) from interrupt
+            raise
+
+    def _targets(self, target: Any, factory: Any) -> Targets:
+        """What the run was given, else what the suite has; the scenarios' own come after both."""
+        if target is MISSING and factory is None:
+            target, factory = self.target, self.target_factory
+        return Targets(target=target, factory=factory)
+
+    def _result(self, results: list[ScenarioResult[Any]], run_id: str, start: float) -> SuiteResult:
+        timing = Timing.since(start)
+        return SuiteResult(
+            results=results,
+            duration_ms=timing.milliseconds,
+            suite=self,
+            suite_name=self.name,
+            suite_id=self.id or self.name,
+            run_id=run_id,
+            timing=timing,
+        )

@@ -1,0 +1,271 @@
+"""Snapshots: values as they were at one moment, which nobody can change afterwards.
+
+Plain containers become frozen ones that are still a ``dict``, a ``list`` or a ``set`` for ``isinstance``,
+``==`` and ``json``.  What cannot be frozen (models, dataclasses, other objects) is deep-copied
+once by `freeze` and copied again whenever it is handed out by `view`.
+"""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import decimal
+import enum
+import fractions
+import pathlib
+import re
+import types
+import uuid
+from typing import Any, Final, NoReturn, cast
+
+__all__ = ["FrozenDict", "FrozenList", "FrozenSet", "freeze", "is_safe", "thaw", "view"]
+
+
+def _refuse(self: object, *_: Any, **__: Any) -> NoReturn:
+    raise TypeError(
+        f"this {type(self).__mro__[-2].__name__} was recorded and cannot be changed; "
+        "work on a copy: copy.deepcopy(value)"
+    )
+
+
+class FrozenDict(dict[Any, Any]):
+    """A dict that refuses to be changed; ``copy()`` and ``deepcopy`` give a plain dict."""
+
+    __slots__ = ()
+
+    __setitem__ = __delitem__ = __ior__ = _refuse  # pyright: ignore[reportAssignmentType]
+    clear = pop = popitem = setdefault = update = _refuse  # pyright: ignore[reportAssignmentType]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+    def __copy__(self) -> dict[Any, Any]:
+        return dict(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[Any, Any]:
+        out: dict[Any, Any] = {}
+        memo[id(self)] = out
+        out.update((key, copy.deepcopy(value, memo)) for key, value in self.items())
+        return out
+
+
+class FrozenList(list[Any]):
+    """A list that refuses to be changed; ``copy()`` and ``deepcopy`` give a plain list."""
+
+    __slots__ = ()
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse  # pyright: ignore[reportAssignmentType]
+    append = extend = insert = pop = remove = clear = _refuse  # pyright: ignore[reportAssignmentType]
+    sort = reverse = _refuse  # pyright: ignore[reportAssignmentType]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+    def __copy__(self) -> list[Any]:
+        return list(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
+        out: list[Any] = []
+        memo[id(self)] = out
+        out.extend(copy.deepcopy(value, memo) for value in self)
+        return out
+
+
+class FrozenSet(set[Any]):
+    """A set that refuses to be changed; ``copy()`` and ``deepcopy`` give a plain set."""
+
+    __slots__ = ()
+
+    __iand__ = __ior__ = __isub__ = __ixor__ = _refuse  # pyright: ignore[reportAssignmentType]
+    add = clear = discard = pop = remove = update = _refuse  # pyright: ignore[reportAssignmentType]
+    difference_update = intersection_update = symmetric_difference_update = _refuse  # pyright: ignore[reportAssignmentType]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return set, (set(self),)
+
+    def copy(self) -> set[Any]:
+        return set(self)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> set[Any]:
+        return set(self)
+
+
+class _GuardedDict(FrozenDict):
+    """A frozen dict with something inside that can only be protected by copying."""
+
+    __slots__ = ()
+
+
+class _GuardedList(FrozenList):
+    """A frozen list with something inside that can only be protected by copying."""
+
+    __slots__ = ()
+
+
+_ATOMS: Final = frozenset(
+    {str, int, float, bool, type(None), bytes, complex, range, slice, type, type(...)}
+    | {datetime.date, datetime.time, datetime.datetime, datetime.timedelta, datetime.timezone}
+    | {decimal.Decimal, fractions.Fraction, uuid.UUID, re.Pattern, re.Match}
+    | {types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType}
+)
+# Never a part of it changes: handed out as they are.
+_SAFE: Final = _ATOMS | {FrozenDict, FrozenList, FrozenSet}
+_IMMUTABLE_BASES: Final = (str, int, float, bytes, enum.Enum, pathlib.PurePath, type, frozenset)
+
+_set_item = dict.__setitem__
+_put = list.__setitem__
+
+
+def freeze(value: Any) -> Any:
+    """A snapshot of `value` that later changes of `value` cannot reach.
+
+    Parameters
+    ----------
+    value
+        Any object; cycles and shared parts are kept.
+
+    Returns
+    -------
+    Any
+        `value` itself where it is immutable, a frozen copy of a plain container, a deep copy of anything
+        else, and `value` by reference when it refuses to be copied.
+    """
+    if type(value) in _SAFE:
+        return value
+    return _freeze(value, {})
+
+
+def _freeze(value: Any, memo: dict[int, Any]) -> Any:
+    kind = type(value)
+    if kind in _SAFE or kind is _GuardedDict or kind is _GuardedList:
+        return value
+    known = memo.get(id(value))
+    if known is not None:
+        return known
+    if kind is dict:
+        return _freeze_dict(value, memo)
+    if kind is list:
+        return _freeze_list(value, memo)
+    if kind is tuple:
+        return tuple([_freeze(item, memo) for item in value])
+    if kind is set:
+        return FrozenSet(value)
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return tuple.__new__(kind, [_freeze(item, memo) for item in cast("tuple[Any, ...]", value)])
+    return _copied(value, memo)
+
+
+def _freeze_dict(value: dict[Any, Any], memo: dict[int, Any]) -> FrozenDict:
+    out = FrozenDict(value)
+    memo[id(value)] = out
+    guarded = False
+    for key, item in out.items():  # replacing a value does not disturb the iteration
+        if type(item) not in _ATOMS:
+            frozen = _freeze(item, memo)
+            _set_item(out, key, frozen)
+            guarded = guarded or not is_safe(frozen)
+    if guarded:
+        out.__class__ = _GuardedDict
+    return out
+
+
+def _freeze_list(value: list[Any], memo: dict[int, Any]) -> FrozenList:
+    out = FrozenList(value)
+    memo[id(value)] = out
+    guarded = False
+    for index, item in enumerate(out):
+        if type(item) not in _ATOMS:
+            frozen = _freeze(item, memo)
+            _put(out, index, frozen)
+            guarded = guarded or not is_safe(frozen)
+    if guarded:
+        out.__class__ = _GuardedList
+    return out
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "setflags") and hasattr(value, "flags") and hasattr(value, "dtype")
+
+
+def _copied(value: Any, memo: dict[int, Any]) -> Any:
+    if isinstance(value, _IMMUTABLE_BASES) or _is_mock_call(value):
+        return value
+    try:
+        copied = copy.deepcopy(value)
+        if _is_array(copied) and not copied.dtype.hasobject:
+            copied.setflags(write=False)
+    except Exception:  # noqa: BLE001 - any object may refuse, in any way: then it is kept by reference
+        copied = value
+    memo[id(value)] = copied
+    return copied
+
+
+def _is_mock_call(value: Any) -> bool:
+    """Whether it is a `unittest.mock.call`, which is a tuple that answers every attribute."""
+    kind: type[Any] = type(value)
+    return kind.__name__ == "_Call" and kind.__module__ == "unittest.mock"
+
+
+def is_safe(value: Any) -> bool:
+    """Whether `value` can be handed out as it is: nothing in it can be changed."""
+    kind = type(value)
+    if kind in _SAFE:
+        return True
+    if kind is _GuardedDict or kind is _GuardedList:
+        return False
+    if isinstance(value, tuple):
+        return _is_mock_call(value) or all(map(is_safe, cast("tuple[Any, ...]", value)))
+    if isinstance(value, _IMMUTABLE_BASES):
+        return True
+    return _is_array(value) and not value.flags.writeable
+
+
+def view(value: Any) -> Any:
+    """What to hand out of a frozen `value`: itself, or a private copy where someone could edit it.
+
+    The cost of a copy is paid by those only who record models, dataclasses or other objects.
+    """
+    if type(value) in _SAFE or is_safe(value):
+        return value
+    return _view(value, {})
+
+
+def _view(value: Any, memo: dict[int, Any]) -> Any:
+    if is_safe(value):
+        return value
+    known = memo.get(id(value))
+    if known is not None:
+        return known
+    kind = type(value)
+    if kind is _GuardedDict:
+        out = memo[id(value)] = _GuardedDict(value)
+        for key, item in value.items():
+            _set_item(out, key, _view(item, memo))
+        return out
+    if kind is _GuardedList:
+        items = memo[id(value)] = _GuardedList(value)
+        for index, item in enumerate(value):
+            _put(items, index, _view(item, memo))
+        return items
+    if kind is tuple:
+        return tuple([_view(item, memo) for item in value])
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return tuple.__new__(kind, [_view(item, memo) for item in cast("tuple[Any, ...]", value)])
+    try:
+        copied = copy.deepcopy(value)
+    except Exception:  # noqa: BLE001 - it refused when it was recorded too
+        copied = value
+    memo[id(value)] = copied
+    return copied
+
+
+def thaw(value: Any) -> Any:
+    """A copy of a frozen `value` that its reader may change: what a target is given."""
+    if type(value) in _ATOMS:
+        return value
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # noqa: BLE001 - it refused when it was recorded too
+        return value

@@ -1,0 +1,172 @@
+"""Calling a user's function with what its parameters ask for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["Injectable", "is_async_callable"]
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class Injectable:
+    """A callable whose parameters are filled by name, decided once and then called many times.
+
+    Parameters
+    ----------
+    function
+        Any callable.
+    names
+        What its parameters may ask for, by name.
+    default
+        The name of `names` that the one required parameter of another name gets.
+    types
+        A name of `names` for each class: a parameter annotated with the class, or a subclass, gets that.
+
+    Raises
+    ------
+    TypeError
+        When a required parameter asks for something that is not there.
+    """
+
+    __slots__ = ("_by_keyword", "_by_position", "function", "is_async")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        names: tuple[str, ...],
+        default: str,
+        types: Mapping[type, str] | None = None,
+    ) -> None:
+        self.function = function
+        self.is_async = is_async_callable(function)
+        self._by_position: list[str] = []
+        self._by_keyword: dict[str, str] = {}
+        try:
+            signature = inspect.signature(function)
+        except (TypeError, ValueError):  # some builtins have none: they take the one thing there is
+            self._by_position.append(default)
+            return
+        self._plan(signature, names, default, _annotated(function, signature, types or {}))
+
+    def _plan(
+        self, signature: inspect.Signature, names: tuple[str, ...], default: str, annotated: Mapping[str, str]
+    ) -> None:
+        chosen: dict[str, str] = {}
+        unresolved: list[str] = []
+        for parameter in signature.parameters.values():
+            if parameter.kind in _VARIADIC:
+                continue
+            if parameter.name in annotated:
+                chosen[parameter.name] = annotated[parameter.name]
+            elif parameter.name in names:
+                chosen[parameter.name] = parameter.name
+            elif parameter.default is inspect.Parameter.empty:
+                unresolved.append(parameter.name)
+        if len(unresolved) == 1 and default not in chosen.values():
+            chosen[unresolved.pop()] = default
+        if unresolved:
+            raise TypeError(
+                f"{self.function!r} has {_listed('parameter', unresolved)} that nothing fills; parameters can be "
+                f"named {', '.join(names)}, or have a default"
+            )
+        self._assign(signature, chosen)
+
+    def _assign(self, signature: inspect.Signature, chosen: dict[str, str]) -> None:
+        by_position = True  # until a parameter keeps its default: what comes after it goes by keyword
+        for parameter in signature.parameters.values():
+            name = chosen.get(parameter.name)
+            if name is None:
+                by_position = by_position and parameter.kind in _VARIADIC
+            elif by_position and parameter.kind in _POSITIONAL:
+                self._by_position.append(name)
+            elif parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+                raise TypeError(
+                    f"{self.function!r}: the positional-only parameter {parameter.name!r} stands behind one that "
+                    "keeps its default; reorder them"
+                )
+            else:
+                self._by_keyword[parameter.name] = name
+
+    def asks_for(self, name: str) -> bool:
+        """Whether a parameter gets `name`."""
+        return name in self._by_position or name in self._by_keyword.values()
+
+    def __call__(self, values: Mapping[str, Any]) -> Any:
+        """Call the function with what it asks for out of `values`."""
+        return self.function(
+            *[values[name] for name in self._by_position],
+            **{parameter: values[name] for parameter, name in self._by_keyword.items()},
+        )
+
+
+def _listed(noun: str, names: list[str]) -> str:
+    return f"{noun}{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}"
+
+
+def resolved_hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """The type hints of a callable; those that cannot be resolved are left out."""
+    while hasattr(function, "func") and hasattr(function, "keywords"):  # functools.partial
+        function = function.func  # pyright: ignore[reportFunctionMemberAccess]
+    target: Any = function
+    if isinstance(function, type):
+        target = function.__init__
+    elif not hasattr(function, "__annotations__") or inspect.ismethod(function):
+        target = getattr(function, "__func__", None) or getattr(type(function), "__call__", function)
+    module_names: dict[str, Any] = getattr(inspect.unwrap(target), "__globals__", {})
+    raw: dict[str, Any] = getattr(target, "__annotations__", {})
+    return {name: hint for name, text in raw.items() if (hint := _evaluated(text, module_names)) is not None}
+
+
+def _evaluated(hint: Any, names: dict[str, Any]) -> Any:
+    """A hint that is written as text, as the object it names; None when it cannot be resolved."""
+    if not isinstance(hint, str):
+        return hint
+    try:
+        return eval(hint, names)  # noqa: S307 - the user's own annotation, as typing.get_type_hints does
+    except Exception:  # noqa: BLE001 - it is the user's code: anything may be raised
+        return None
+
+
+def _annotated(
+    function: Callable[..., Any], signature: inspect.Signature, types: Mapping[type, str]
+) -> dict[str, str]:
+    if not types:
+        return {}
+    hints = resolved_hints(function)
+    found: dict[str, str] = {}
+    for parameter in signature.parameters.values():
+        hint = hints.get(parameter.name)
+        for base, name in types.items():
+            if matches(hint, base):
+                found[parameter.name] = name
+    return found
+
+
+def matches(hint: Any, base: type) -> bool:
+    """Whether `hint` stands for `base` or a subclass, also as an optional or a parametrised one."""
+    return class_in(hint, base) is not None
+
+
+def class_in(hint: Any, base: type) -> type | None:
+    """The class in `hint` that is `base` or a subclass of it, None when there is none."""
+    if isinstance(hint, type) and issubclass(hint, base):
+        return hint
+    bound = getattr(hint, "__bound__", None)
+    candidates = [bound] if bound is not None else list(getattr(hint, "__args__", ()) or ())
+    if isinstance(getattr(hint, "__origin__", None), type):
+        return None
+    return next((found for found in (class_in(item, base) for item in candidates) if found is not None), None)
+
+
+def is_async_callable(function: Any) -> bool:
+    """Whether calling it gives a coroutine or an async generator, as far as can be told without calling it."""
+    while hasattr(function, "func") and hasattr(function, "keywords"):
+        function = function.func
+    call = getattr(type(function), "__call__", None)
+    return any(
+        inspect.iscoroutinefunction(item) or inspect.isasyncgenfunction(item) for item in (function, call) if item
+    )

@@ -1,0 +1,142 @@
+"""Any object as JSON data, without ever failing: what results are written with."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+__all__ = ["describe", "json_safe", "tagged"]
+
+# pydantic's serializer stops at 255 levels; what lies deeper is written as text.
+_MAX_DEPTH = 180
+# Python refuses to write integers of more than 4,300 digits.
+_MAX_BITS = 14_000
+_MAX_TEXT = 10_000
+
+
+def describe(value: object) -> str:
+    """The ``repr`` of `value`, or a note of why there is none; at most 10,000 characters."""
+    try:
+        text = repr(value)
+    except BaseException as error:  # noqa: BLE001 - a broken __repr__ may raise anything
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        text = f"<{type(value).__name__} object whose repr raises {type(error).__name__}>"
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}… ({len(text):,} characters)"
+
+
+def tagged(value: object, text: str | None = None) -> dict[str, str]:
+    """The text of an object that JSON has no form for, with its type beside it."""
+    kind: type[object] = type(value)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return {"$type": _utf8(name), "$text": _utf8(describe(value) if text is None else text)}
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def json_safe(value: Any) -> Any:
+    """`value` as JSON data: the same where it is JSON already, models as plain data, the rest as tagged text.
+
+    Parameters
+    ----------
+    value
+        Any object, also cyclic, deep or broken ones.
+
+    Returns
+    -------
+    Any
+        dict, list, str, int, finite float, bool or None; objects of other types as
+        ``{"$type": "module.Class", "$text": "its repr"}``.
+    """
+    return _safe(value, 0, set())
+
+
+def _safe(value: Any, depth: int, path: set[int]) -> Any:
+    kind: type[Any] = type(value)
+    simple = _SIMPLE.get(kind)
+    if simple is not None:
+        return simple(value)
+    if id(value) in path:
+        return tagged(value, "<the same object again: a cycle>")
+    if depth >= _MAX_DEPTH:
+        return tagged(value, f"<nested deeper than {_MAX_DEPTH} levels>")
+    path.add(id(value))
+    try:
+        return _safe_parts(value, depth + 1, path)
+    except (RecursionError, KeyboardInterrupt, MemoryError):
+        raise
+    except Exception:  # noqa: BLE001 - a broken object must not cost the report
+        return tagged(value)
+    finally:
+        path.discard(id(value))
+
+
+def _safe_parts(value: Any, depth: int, path: set[int]) -> Any:
+    if isinstance(value, str):  # also StrEnum
+        return _safe_text(str.__str__(value))
+    if isinstance(value, Mapping):
+        return _safe_mapping(cast("Mapping[Any, Any]", value), depth, path)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        fields = cast("Any", value)._fields
+        return {name: _safe(item, depth, path) for name, item in zip(fields, cast("Any", value), strict=True)}
+    if isinstance(value, (list, tuple)) and not type(value).__name__ == "_Call":
+        return [_safe(item, depth, path) for item in cast("list[Any]", value)]
+    if isinstance(value, BaseModel):
+        return {_safe_text(name): _safe(item, depth, path) for name, item in _model_items(value)}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        return {name: _safe(getattr(value, name), depth, path) for name in names}
+    if type(value).__name__ == "_Call" and type(value).__module__ == "unittest.mock":
+        return {"args": _safe(list(value.args), depth, path), "kwargs": _safe(dict(value.kwargs), depth, path)}
+    return tagged(value)
+
+
+def _model_items(model: BaseModel) -> list[tuple[str, Any]]:
+    names = [*type(model).model_fields, *(model.__pydantic_extra__ or {}), *type(model).model_computed_fields]
+    return [(name, getattr(model, name)) for name in names]
+
+
+def _safe_mapping(value: Mapping[Any, Any], depth: int, path: set[int]) -> Any:
+    if all(type(key) is str and (key.isascii() or _is_utf8(key)) for key in value):
+        return {key: _safe(item, depth, path) for key, item in value.items()}
+    items = [[_safe(key, depth, path), _safe(item, depth, path)] for key, item in value.items()]
+    return {"$type": "dict", "$items": items}
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _safe_text(text: str) -> Any:
+    return text if text.isascii() or _is_utf8(text) else tagged(text, _utf8(text))
+
+
+def _safe_int(value: int) -> Any:
+    return value if value.bit_length() <= _MAX_BITS else tagged(value, hex(value))
+
+
+def _safe_float(value: float) -> Any:
+    return value if math.isfinite(value) else tagged(value)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_SIMPLE: dict[type[Any], Callable[[Any], Any]] = {
+    str: _safe_text,
+    int: _safe_int,
+    float: _safe_float,
+    bool: _same,
+    type(None): _same,
+}

@@ -1,0 +1,26 @@
+"""Async code for those who do not write any."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+__all__ = ["run_blocking"]
+
+T = TypeVar("T")
+
+
+def run_blocking(make: Callable[[], Coroutine[Any, Any, T]], what: str) -> T:
+    """The result of the coroutine that `make` gives, run to its end in an event loop of its own.
+
+    Raises
+    ------
+    RuntimeError
+        When an event loop runs already, as in a notebook: the message says to await instead.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(make())
+    raise RuntimeError(f"{what}.run_sync() was called while an event loop runs, as in a notebook: write `await {what}.run()` here")
