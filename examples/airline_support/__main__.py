@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
+import os
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from giskard.checks import Suite, SuiteResult, TestCase
+from giskard.checks import ScenarioResult, Suite, SuiteResult, TestCase
 
 from . import show
 from .conversations import SupportTrace, load_conversations
 from .rules import rules
-from .tally import by_rule, shortest_failing
+from .tally import shortest_failing, worst
 
 OUT = Path("build") / "airline_support"
+
+# The report shows this many failures in full, unless the environment says otherwise.
+FAILURES = ("GISKARD_CHECKS_MAX_REPORTED_FAILURES", "2")
 
 
 def suite_of(traces: list[SupportTrace]) -> Suite:
     """A test case for each conversation, every rule on each."""
     suite = Suite(name="airline support")
     for trace in traces:
-        name = trace.annotations["conversation_id"]
-        suite.append(TestCase(name=name, trace=trace, checks=rules()))
+        known = trace.annotations
+        case = TestCase(
+            name=known["conversation_id"],
+            trace=trace,
+            checks=rules(),
+            tags=[f"task:{known['task_id']}", f"reward:{known['reward']:g}"],
+        )
+        suite.append(case)
     return suite
-
-
-async def replay() -> SuiteResult:
-    """Run every rule on every conversation. A rule that crashes is an ERROR, not the end."""
-    return await suite_of(load_conversations()).run(return_exception=True, verbose=False)
 
 
 def main() -> None:
@@ -39,30 +44,38 @@ def main() -> None:
     parser.add_argument("--show", metavar="TASK.TRIAL", help="the conversation to print in full")
     options = parser.parse_args()
 
-    suite = asyncio.run(replay())
-    options.out.mkdir(parents=True, exist_ok=True)
+    # A rule that crashes is an ERROR of its conversation, and not the end of the run.
+    suite = suite_of(load_conversations()).run_sync(return_exception=True, verbose=False)
     report, junit = options.out / "report.json", options.out / "junit.xml"
+    options.out.mkdir(parents=True, exist_ok=True)
     report.write_text(suite.model_dump_json(indent=2), encoding="utf-8")
     suite.to_junit_xml(junit)
 
     console = Console(highlight=False)
-    console.rule("[bold]Airline support")
-    console.print(show.header(suite), "")
+    console.rule("[bold]Airline support", align="left")
+    console.print(show.header(suite))
+    console.print()
+    os.environ.setdefault(*FAILURES)
+    suite.print_report(console, group_by="task")
+    console.print()
+    console.rule("[bold]Rule by rule", align="left")
     console.print(show.rules_table(suite, console.width))
-    console.print(show.worst(suite))
+    console.print(show.summary(suite))
     shown = _chosen(suite, options.show)
     if shown is not None:
         console.print()
-        console.rule(f"[bold]One conversation in full: {shown.scenario_name}")
+        console.rule(f"[bold]One conversation in full: {shown.scenario_name}", align="left")
         console.print(show.conversation(shown))
     console.print()
-    console.rule("[bold]Rules and rewards")
-    console.print(show.rewards(suite), "")
-    console.rule("[bold]Written")
+    console.rule("[bold]Rules and rewards", align="left")
+    console.print(show.rewards(suite))
+    console.print()
+    console.rule("[bold]Written", align="left")
     console.print(show.files([report, junit]))
 
 
-def _chosen(suite: SuiteResult, wanted: str | None):
+def _chosen(suite: SuiteResult, wanted: str | None) -> ScenarioResult[Any] | None:
+    """The conversation that was asked for, else the shortest that breaks the rule failing most."""
     if wanted is not None:
         task, _, trial = wanted.partition(".")
         name = f"task {task}, trial {trial or 0}"
@@ -70,9 +83,8 @@ def _chosen(suite: SuiteResult, wanted: str | None):
         if not found:
             raise SystemExit(f"no conversation {name!r}; tasks are 0 to 9, trials 0 to 3")
         return found[0]
-    counted = [tally for tally in by_rule(suite) if not tally.warns]
-    worst = max(counted, key=lambda tally: tally.counts["fail"])
-    return shortest_failing(suite, worst.name)
+    most = worst(suite)
+    return shortest_failing(suite, most.name) if most else None
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ POLICY = Path(__file__).parent / "data" / "policy.txt"
 HANG_UP = "###STOP###"
 
 
-class SupportTrace(Trace[str, str | None], frozen=True):
+class SupportTrace(Trace[Any, Any], frozen=True):
     """A support conversation: one interaction for each message of the customer.
 
     A trace type of your own can carry computed fields; paths see them as `trace.said`.

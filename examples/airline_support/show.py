@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from rich.text import Text
 from giskard.checks import CheckResult, Interaction, ScenarioResult, SuiteResult
 
 from .story import Story
-from .tally import RuleTally, against_rewards, by_rule, verdicts
+from .tally import RuleTally, against_rewards, by_rule, verdicts, worst
 
-__all__ = ["conversation", "files", "header", "rewards", "rules_table", "worst"]
+__all__ = ["conversation", "files", "header", "rewards", "rules_table", "summary"]
 
 WIDE = 120
 """From this width on, the table says what each rule demands."""
@@ -25,92 +24,104 @@ WIDE = 120
 RESULT = 240
 """How many characters of a tool's result are shown."""
 
+STATES = {"pass": "green", "fail": "red", "error": "yellow", "skip": "dim"}
+
 
 def header(suite: SuiteResult) -> RenderableType:
     """What was replayed."""
     traces = [result.final_trace for result in suite.results]
-    calls = sum(len(turn.metadata["tool_calls"]) for trace in traces for turn in trace.interactions)
-    turns = sum(len(trace.interactions) for trace in traces)
+    turns = [turn for trace in traces for turn in trace.interactions]
+    calls = sum(len(turn.metadata["tool_calls"]) for turn in turns)
     tasks = len({trace.annotations["task_id"] for trace in traces})
-    return _lines(
+    return Text(
         f"{len(traces)} recorded conversations of an airline's support agent: {tasks} tasks, "
-        f"{len(traces) // tasks} trials each.",
-        f"{turns} turns and {calls} tool calls were replayed and judged by "
-        f"{len(by_rule(suite))} rules in {suite.duration_ms / 1000:.1f} s: "
-        "no agent, no model, no network.",
+        f"{len(traces) // tasks} trials each.\n"
+        f"{len(turns)} turns and {calls} tool calls, judged by {len(by_rule(suite))} rules in "
+        f"{suite.duration_ms / 1000:.1f} s. No agent, no model, no network."
     )
+
+
+# --- all conversations -------------------------------------------------------------------------
 
 
 def rules_table(suite: SuiteResult, width: int) -> Table:
     """What each rule found, with its denominator."""
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
-    table.add_column("Rule", no_wrap=True)
-    for state in ("pass", "fail", "error", "skip"):
+    table.add_column("rule", no_wrap=True)
+    for state in STATES:
         table.add_column(state, justify="right")
     table.add_column("passed", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     if width >= WIDE:
-        table.add_column("What must hold", ratio=1)
+        table.add_column("what must hold", ratio=1)
     for tally in by_rule(suite):
-        cells: list[RenderableType] = [Text(tally.name + (" (w)" if tally.warns else ""))]
-        cells += [_count(tally.counts, state) for state in ("pass", "fail", "error", "skip")]
-        cells += [
-            Text(f"{tally.counts['pass']}/{tally.judged}" if tally.judged else "-"),
-            _bar(tally),
-        ]
+        cells = [Text(tally.name + " *" * tally.warns)]
+        cells += [_count(tally.counts[state], style) for state, style in STATES.items()]
+        cells += [_rate(tally), _bar(tally)]
         cells += [Text(tally.description, style="dim")] if width >= WIDE else []
         table.add_row(*cells)
     return table
 
 
-_COLOURS = {"pass": "green", "fail": "red", "error": "yellow", "skip": "dim"}
+def _count(n: int, style: str) -> Text:
+    return Text(str(n), style=style) if n else Text("·", style="dim")
 
 
-def _count(counts: Counter[str], state: str) -> Text:
-    n = counts[state]
-    return Text(str(n), style=_COLOURS[state]) if n else Text("·", style="dim")
-
-
-def _bar(tally: RuleTally, width: int = 10) -> Text:
+def _rate(tally: RuleTally) -> Text:
     if not tally.judged:
-        return Text("never came up", style="dim")
+        return Text("-", style="dim")
+    return Text(f"{tally.counts['pass']}/{tally.judged} {1 - tally.fail_rate:4.0%}")
+
+
+def _bar(tally: RuleTally, width: int = 8) -> Text:
+    if not tally.judged:
+        return Text("no case", style="dim")
     failed = max(1, round(width * tally.fail_rate)) if tally.counts["fail"] else 0
-    return Text.assemble(("━" * (width - failed), "green"), ("━" * failed, "red"))
+    return Text.assemble(("█" * (width - failed), "green"), ("░" * failed, "red"))
 
 
-def worst(suite: SuiteResult) -> RenderableType:
-    """The pass rate, and the rule that fails most."""
-    judged = len(suite.results) - suite.skipped
+def summary(suite: SuiteResult) -> RenderableType:
+    """The pass rate, and the rules that fail most."""
+    judged = suite.total - suite.skipped_count
     rate = "-" if suite.pass_rate is None else f"{suite.pass_rate:.0%}"
-    failing = [tally for tally in by_rule(suite) if tally.counts["fail"]]
     lines = [
-        "(w) marks a warning: it is counted here and does not fail a conversation.",
-        "",
-        f"Pass rate: {rate}, {suite.passed} of {judged} conversations break no rule "
-        f"({suite.failed} failed, {suite.errored} errored, {suite.skipped} skipped).",
+        Text("* a warning: counted here, and no reason for a conversation to fail", style="dim"),
+        Text(),
+        Text.assemble(
+            "Pass rate ",
+            (rate, "bold"),
+            f": {suite.passed_count} of {judged} conversations break no rule "
+            f"({suite.failed_count} failed, {suite.errored_count} errored, "
+            f"{suite.skipped_count} skipped)",
+        ),
     ]
-    counted = [tally for tally in failing if not tally.warns]
-    if counted:
-        most = max(counted, key=lambda tally: tally.counts["fail"])
-        lines.append(f"Fails most: {most.name}, {most.counts['fail']} of {most.judged} conversations.")
-        rarest = max(counted, key=lambda tally: tally.fail_rate)
-        if rarest is not most:
-            lines.append(f"Highest share: {rarest.name}, {rarest.counts['fail']} of {rarest.judged}.")
-    return _lines(*lines)
+    often, share = worst(suite), worst(suite, by=lambda tally: tally.fail_rate)
+    if often and share:
+        lines += [_worst("most often", often), _worst("at the highest rate", share)]
+    return Group(*lines)
 
 
-def _lines(*lines: str) -> Text:
-    return Text("\n".join(lines))
+def _worst(how: str, tally: RuleTally) -> Text:
+    where = f", in {tally.counts['fail']} of the {tally.judged} conversations where it applies"
+    return Text.assemble(f"Fails {how}: ", (tally.name, "bold red"), where)
 
 
 # --- one conversation --------------------------------------------------------------------------
 
 Marks = dict[tuple[int, int | None], list[tuple[CheckResult, str]]]
-"""What is wrong in a turn (call None) or at a call: turn and call to checks and problems."""
+"""What is wrong in a turn (call None) or at a call of it: the checks, and what they say."""
 
 
 def conversation(result: ScenarioResult[Any]) -> RenderableType:
     """A conversation in full, with what is wrong marked where it happened."""
+    judged = [check for check in verdicts(result) if not check.skipped]
+    broken = sum(not check.passed for check in judged)
+    known = result.final_trace.annotations
+    title = Text(
+        f"Breaks {broken} of the {len(judged)} rules that apply. Recorded reward: "
+        f"{known['reward']:g}.\nThe customer's brief: {_visible(known['goal'] or '')}",
+        style="italic",
+    )
     marks = _marks(result)
     table = Table.grid(padding=(0, 1))
     table.add_column(justify="right", no_wrap=True, width=8)
@@ -119,7 +130,7 @@ def conversation(result: ScenarioResult[Any]) -> RenderableType:
         _add_turn(table, turn, interaction, marks)
     for check, problem in marks.get((0, None), []):
         _add_mark(table, check, problem)
-    return table
+    return Group(title, table)
 
 
 def _marks(result: ScenarioResult[Any]) -> Marks:
@@ -137,8 +148,9 @@ def _marks(result: ScenarioResult[Any]) -> Marks:
 def _add_turn(table: Table, turn: int, interaction: Interaction[Any, Any], marks: Marks) -> None:
     said = interaction.metadata
     notes = {note["message_index"]: note["text"] for note in said.get("intermediate", [])}
-    table.add_row(Text(f"turn {turn}", style="dim"), "")
-    table.add_row(Text("customer", style="bold cyan"), _plain(interaction.inputs or ""))
+    table.add_row("", "")
+    table.add_row(Text("turn", style="dim"), Text(str(turn), style="dim"))
+    table.add_row(Text("customer", style="bold cyan"), Text(_visible(interaction.inputs or "")))
     for number, call in enumerate(said["tool_calls"], start=1):
         if call["message_index"] in notes:
             table.add_row(*_agent(notes.pop(call["message_index"])))
@@ -151,33 +163,33 @@ def _add_turn(table: Table, turn: int, interaction: Interaction[Any, Any], marks
 
 
 def _agent(text: str | None) -> tuple[Text, Text]:
-    said = Text("(no answer: the recording ends here)", style="dim") if text is None else _plain(text)
-    return Text("agent", style="bold magenta"), said
+    end = Text("(no answer: the recording ends here)", style="dim")
+    return Text("agent", style="bold magenta"), end if text is None else Text(_visible(text))
 
 
 def _add_mark(table: Table, check: CheckResult, problem: str) -> None:
     colour = "yellow" if check.errored or check.severity == "warning" else "red"
-    table.add_row(
-        Text("✗", style=f"bold {colour}"),
-        Text.assemble((check.name, f"bold {colour}"), (f"  {_visible(problem)}", colour)),
-    )
+    words = Text.assemble((check.name, f"bold {colour}"), (f": {_visible(problem)}", colour))
+    table.add_row(Text("✗", style=f"bold {colour}"), words)
 
 
 def _call(call: dict[str, Any]) -> Text:
-    arguments = ", ".join(f"{key}={json.dumps(value)}" for key, value in call["arguments"].items())
+    arguments = call["arguments"]
+    if isinstance(arguments, dict):
+        arguments = ", ".join(f"{key}={json.dumps(value)}" for key, value in arguments.items())
     result = call["result"] if isinstance(call["result"], str) else json.dumps(call["result"])
-    short = result if len(result) <= RESULT else f"{result[:RESULT]} … ({len(result)} characters)"
-    style = "yellow" if call["error"] else "dim"
-    return Text.assemble((call["name"], "blue"), _visible(f"({arguments})"), (f"\n→ {_visible(short)}", style))
-
-
-def _plain(text: str) -> Text:
-    """Text of others: no markup of it is obeyed and no control character reaches the terminal."""
-    return Text(_visible(text))
+    if len(result) > RESULT:
+        result = f"{result[:RESULT]} … ({len(result):,} characters)"
+    return Text.assemble(
+        (call["name"], "blue"),
+        f"({_visible(arguments)})",
+        (f"\n→ {_visible(result) or '(nothing)'}", "yellow" if call["error"] else "dim"),
+    )
 
 
 def _visible(text: str) -> str:
-    return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
+    """Text of others without control characters, which would act on the terminal."""
+    return "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text)
 
 
 # --- against the recorded rewards --------------------------------------------------------------
@@ -187,34 +199,29 @@ def rewards(suite: SuiteResult) -> RenderableType:
     """The verdicts beside the rewards that the benchmark gave."""
     counts = against_rewards(suite)
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
-    table.add_column("")
+    table.add_column("conversations")
     table.add_column("reward 1", justify="right")
     table.add_column("reward 0", justify="right")
-    for passed, label in ((True, "breaks no rule"), (False, "breaks a rule")):
-        cells = [str(counts[passed, rewarded]) for rewarded in (True, False)]
-        table.add_row(label, *cells)
+    for passed, label in ((True, "that break no rule"), (False, "that break a rule")):
+        table.add_row(label, str(counts[passed, True]), str(counts[passed, False]))
     idle = sum(
-        1
+        result.passed
+        and result.final_trace.annotations["reward"] != 1
+        and not any(call.done for call in Story(result.final_trace).changes)
         for result in suite.results
-        if result.passed and result.final_trace.annotations["reward"] != 1 and not _changes(result)
     )
     return Group(
         table,
         Text(
-            "\nThe reward asks whether the database ended up as the task wanted; the rules ask how the "
-            "agent behaved on the way. Neither stands for the other: "
-            f"{counts[False, True]} of {counts[False, True] + counts[True, True]} rewarded conversations "
-            f"break a rule, and {counts[True, False]} that break none got no reward, {idle} of them "
-            "since the agent changed nothing at all."
+            "\nThe reward says whether the database ended up as the task wanted it; the rules say how "
+            "the agent behaved on the way. Neither stands for the other: "
+            f"{counts[False, True]} of {counts[False, True] + counts[True, True]} with the reward "
+            f"broke a rule, and {counts[True, False]} of {counts[True, False] + counts[True, True]} "
+            f"that broke none went without it, {idle} of them by changing nothing at all."
         ),
     )
 
 
-def _changes(result: ScenarioResult[Any]) -> bool:
-    return any(call.done for call in Story(result.final_trace).changes)
-
-
 def files(paths: Iterable[Path]) -> RenderableType:
     """Where the results were written."""
-    lines = [f"{path} ({path.stat().st_size / 1024:,.0f} KB)" for path in paths]
-    return Text("\n".join(lines))
+    return Text("\n".join(f"{path}  {path.stat().st_size / 1024:,.0f} KB" for path in paths))

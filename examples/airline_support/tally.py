@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from giskard.checks import CheckResult, ScenarioResult, SuiteResult
 
-__all__ = ["RuleTally", "against_rewards", "by_rule", "shortest_failing", "verdicts"]
+__all__ = ["RuleTally", "against_rewards", "by_rule", "shortest_failing", "verdicts", "worst"]
 
 
 @dataclass
@@ -50,6 +51,14 @@ def by_rule(suite: SuiteResult) -> list[RuleTally]:
             )
             tally.counts[check.status.value] += 1
     return list(tallies.values())
+
+
+def worst(
+    suite: SuiteResult, by: Callable[[RuleTally], float] = lambda tally: tally.counts["fail"]
+) -> RuleTally | None:
+    """The rule that fails most, warnings aside; None when none fails."""
+    failing = [tally for tally in by_rule(suite) if tally.counts["fail"] and not tally.warns]
+    return max(failing, key=by, default=None)
 
 
 def shortest_failing(suite: SuiteResult, rule: str) -> ScenarioResult[Any] | None:

@@ -43,7 +43,9 @@ def test_unknown_flags_are_refused(flags):
     assert check_flags("xs") == "xs" and check_flags("") == ""
 
 
-@pytest.mark.parametrize("pattern", ["(", "[", "*", "a{2,1}", r"\p{Nope}", "\\", "(?<x", "(" * 5000, "a{99999999999999}"])
+@pytest.mark.parametrize(
+    "pattern", ["(", "[", "*", "a{2,1}", r"\p{Nope}", "\\", "(?<x", "(" * 5000, "a{99999999999999}"]
+)
 def test_bad_patterns(pattern):
     for _ in range(2):
         with pytest.raises(BadPattern, match="is not a regular expression") as caught:

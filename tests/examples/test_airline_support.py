@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -250,7 +251,7 @@ def test_the_demo_from_end_to_end(tmp_path: Path) -> None:
     assert "40 recorded conversations" in shown
     for check in rules():
         assert check.name in shown
-    assert "Pass rate: 45%, 18 of 40" in shown
+    assert "Pass rate: 55%, 22 of 40" in shown
     assert "Traceback" not in shown
 
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
@@ -258,6 +259,13 @@ def test_the_demo_from_end_to_end(tmp_path: Path) -> None:
     junit = ET.parse(out / "junit.xml").getroot()
     assert len(list(junit.iter("testcase"))) == 40
     assert not list(junit.iter("error"))
+
+
+def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (DATA.parents[1] / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    exec(compile(block, "README.md", "exec"), {})
+    assert capsys.readouterr().out == "22 of 40 conversations break no rule\n"
 
 
 def test_the_demo_shows_the_conversation_that_is_asked_for(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import unicodedata
 from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
+from unittest.mock import call
 
 import pytest
 from hypothesis import given
@@ -134,6 +135,8 @@ def test_text_and_other_objects_at_the_top():
     assert normalize_data(" a ") == "a"
     assert normalize_data(marker) is marker
     assert normalize_data(3.5) == 3.5
+    recorded = call(" a ", k=" b ")
+    assert normalize_data(recorded) is recorded
 
 
 def test_shared_and_cyclic_data():

@@ -65,12 +65,13 @@ def rule(
             rulings = list(find(Story(trace)))
             broken = [_finding(where, problem) for where, problem in rulings if problem]
             if not rulings:
-                return CheckResult.skip(message=f"no {occasion} in this conversation")
+                return CheckResult.skip(message=f"no {occasion}")
             if not broken:
                 return CheckResult.success(message=f"{occasion}: {len(rulings)} seen, all in order")
-            first, more = broken[0], f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+            first, others = broken[0], len(broken) - 1
+            also = f" (and in {others} more place{'s' * (others > 1)})" if others else ""
             return CheckResult.failure(
-                message=f"{first['where']}: {first['problem']}{more}",
+                message=f"{first['where']}: {first['problem']}{also}",
                 details={"occasions": len(rulings), "findings": broken},
             )
 

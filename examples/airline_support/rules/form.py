@@ -49,7 +49,7 @@ class When(Check[Any, Any, Trace[Any, Any]]):
 
     occasion_key: str
     missing: str
-    check: Check[Any, Any, Any]
+    check: Check
 
     async def run(self, trace: Trace[Any, Any]) -> CheckResult:
         if not resolve(trace, self.occasion_key):
@@ -65,7 +65,7 @@ def built_in_rules() -> list[Check[Any, Any, Any]]:
             name="one_call_at_a_time",
             description="One tool call at a time.",
             occasion_key="trace.interactions[*].metadata.tool_calls[*]",
-            missing="no tool call in this conversation",
+            missing="no tool call",
             check=LessThanEquals(target_key="trace.most_calls_at_once", expected_value=1),
             severity="warning",
         ),

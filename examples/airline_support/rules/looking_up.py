@@ -46,7 +46,7 @@ def looked_up_before_change(story: Story) -> Rulings:
 
 
 @rule(
-    "Every new flight was looked up, is available and has a seat for each passenger in its cabin.",
+    "Each new flight was looked up, is available and has seats for all in the cabin.",
     occasion="new flight",
 )
 def flights_have_seats(story: Story) -> Rulings:

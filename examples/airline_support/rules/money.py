@@ -24,7 +24,7 @@ INSURANCE_PRICE = 30
 
 
 @rule(
-    "At most one certificate, one credit card, three gift cards and five passengers a booking.",
+    "At most 1 certificate, 1 credit card, 3 gift cards and 5 passengers a booking.",
     occasion="booking",
 )
 def booking_limits(story: Story) -> Rulings:
@@ -38,7 +38,7 @@ def booking_limits(story: Story) -> Rulings:
 
 
 @rule(
-    "Every payment method is in the profile, holds the amount and may be used for the purpose.",
+    "Payment methods are in the profile, hold the amount and suit the purpose.",
     occasion="payment method in a call after the profile was looked up",
 )
 def payment_methods_are_good(story: Story) -> Rulings:

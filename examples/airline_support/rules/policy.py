@@ -80,8 +80,7 @@ def no_double_booking(story: Story) -> Rulings:
 
 
 @rule(
-    "Cancelled is only what may be: booked within 24 hours, cancelled by the airline, business, "
-    "or insured and for health or weather.",
+    "Cancelled only within 24 hours, by the airline, in business, or insured with cause.",
     occasion="cancellation of a reservation that was looked up",
 )
 def cancellation_is_allowed(story: Story) -> Rulings:
@@ -113,7 +112,7 @@ def _not_cancellable(story: Story, call: Call, booked: Reservation) -> str | Non
 
 
 @rule(
-    "Compensation only when asked for, only where the policy allows it, $100 or $50 a passenger.",
+    "Compensation only when asked for and due: $100 or $50 a passenger.",
     occasion="certificate",
 )
 def compensation_by_policy(story: Story) -> Rulings:

@@ -1,6 +1,6 @@
 """Giskard Checks: tests for LLM assistants and agents.
 
-The names below are loaded on first use, so that importing the package costs next to nothing.
+The core, which every test needs, is imported with the package; all other names are loaded on first use.
 """
 
 from __future__ import annotations
@@ -156,6 +156,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "testing.spy": ("WithSpy",),
 }
 _MODULES = ("builtin", "judges")
+# What every test needs; nothing of it loads a terminal, model, number or database library.
+_CORE = ("core.scenario", "core.testcase", "builtin.comparison")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [  # noqa: PLE0604 - the table above, and the modules that are public by name
@@ -179,3 +181,8 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+for _module in _CORE:
+    import_module(f"{__name__}.{_module}")
+del _module

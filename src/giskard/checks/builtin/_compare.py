@@ -27,11 +27,12 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from numbers import Number, Rational
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, TypeGuard, cast
 
 from pydantic import BaseModel, RootModel
 from pydantic_core import to_jsonable_python
 
+from giskard.checks.builtin._shown import type_name
 from giskard.checks.utils.normalization import NormalizationForm, normalize_data, normalize_string
 from giskard.checks.utils.plain import SCALARS, is_mock_call, is_named_tuple, record_items
 
@@ -47,7 +48,7 @@ __all__ = [
 Tolerance: TypeAlias = float | Decimal | datetime.timedelta
 
 
-class Incomparable(TypeError):  # noqa: N818 - says what the two values are
+class Incomparable(TypeError):
     """Two values have no order, or no verdict on their equality."""
 
 
@@ -58,7 +59,7 @@ class CompareOptions(NamedTuple):
     """The normal form of the texts on both sides."""
     tolerance: Tolerance | None = None
     """The greatest absolute difference of two equal numbers; a timedelta: of two equal times."""
-    relative_tolerance: float | None = None
+    relative_tolerance: float | Decimal | None = None
     """The greatest difference of two equal numbers, as a share of the greater magnitude (as `math.isclose`)."""
 
 
@@ -100,9 +101,6 @@ def values_equal(actual: object, expected: object, options: CompareOptions = _EX
     >>> values_equal(0.1 + 0.2, 0.3), values_equal(0.1 + 0.2, 0.3, CompareOptions(tolerance=1e-9))
     (False, True)
     """
-    kind = type(actual)
-    if kind is type(expected) and kind in SCALARS and actual == expected:
-        return True
     return find_difference(actual, expected, options) is None
 
 
@@ -121,6 +119,10 @@ def find_difference(actual: object, expected: object, options: CompareOptions = 
     >>> find_difference({"a": [1, 2]}, {"a": [1, 3]}).path
     ('a', 1)
     """
+    kind = type(actual)
+    if kind is type(expected) and kind in SCALARS:
+        same = actual == expected or _leaves_equal(actual, expected, options)
+        return None if same else Difference((), "", actual, expected)
     return _find(actual, expected, options, {})
 
 
@@ -144,15 +146,19 @@ def compare_order(actual: object, expected: object, options: CompareOptions = _E
         ...
     giskard.checks.builtin._compare.Incomparable: bool and int have no order
     """
-    kind = type(actual)
-    if kind is type(expected) and kind in _NUMBERS and options.tolerance is options.relative_tolerance is None:
-        if actual < expected:  # type: ignore[operator]
+    if type(actual) in _NUMBERS and type(expected) in _NUMBERS and _is_exact(options):
+        one, other = cast("float", actual), cast("float", expected)
+        if one < other:
             return -1
-        if actual > expected:  # type: ignore[operator]
+        if one > other:
             return 1
-        if actual == expected:
+        if one == other:
             return 0
     return _order(actual, expected, options)
+
+
+def _is_exact(options: CompareOptions) -> bool:
+    return options.tolerance is None and options.relative_tolerance is None
 
 
 # --- equality ----------------------------------------------------------------------------
@@ -181,14 +187,14 @@ def _find(
                 continue
             return found._replace(path=_path(trail) + found.path)
         one, other = _unwrapped(left), _unwrapped(right)
-        if isinstance(one, Mapping) is not isinstance(other, Mapping):
+        if _is_mapping(one) is not _is_mapping(other):
             one, other = _by_name(one), _by_name(other)
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            reason = _pair_values(cast("_AnyMapping", one), cast("_AnyMapping", other), trail, pending)
+        if _is_mapping(one) and _is_mapping(other):
+            reason = _pair_values(one, other, trail, pending)
         elif _is_sequence(one) and _is_sequence(other):
-            reason = _pair_items(cast("Sequence[Any]", one), cast("Sequence[Any]", other), trail, pending)
-        elif isinstance(one, Set) and isinstance(other, Set):
-            reason = _pair_members(cast("Set[Any]", one), cast("Set[Any]", other), trail, pending, options)
+            reason = _pair_items(one, other, trail, pending)
+        elif _is_set(one) and _is_set(other):
+            reason = _pair_members(one, other, trail, pending, options)
         else:
             reason = None if _leaves_equal(one, other, options) else ""
         if reason is not None:
@@ -237,7 +243,7 @@ def _written_forms(record: object) -> Iterator[object]:
                 form: object = record.model_dump(warnings=False, **arguments)
             else:
                 form = to_jsonable_python(record)
-        except Exception:  # noqa: BLE001 - a model may refuse to be dumped, in any way
+        except Exception:
             continue
         yield form
 
@@ -266,10 +272,20 @@ def _by_name(value: object) -> object:
     return dict(record_items(value)) if is_named_tuple(cls) or is_mock_call(cls) else value
 
 
-def _is_sequence(value: object) -> bool:
-    return isinstance(value, (list, tuple)) or (
-        isinstance(value, Sequence) and not isinstance(value, (str, *_BYTES))
-    )
+def _is_mapping(value: object) -> TypeGuard[_AnyMapping]:
+    return isinstance(value, Mapping)
+
+
+def _is_set(value: object) -> TypeGuard[Set[Any]]:
+    return isinstance(value, Set)
+
+
+def _is_row(value: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, (list, tuple))
+
+
+def _is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, (list, tuple)) or (isinstance(value, Sequence) and not isinstance(value, (str, *_BYTES)))
 
 
 def _pair_values(
@@ -331,6 +347,8 @@ def _pair_members(
 
 
 def _leaves_equal(one: object, other: object, options: CompareOptions) -> bool:
+    if type(one) in _NUMBERS and type(other) in _NUMBERS:
+        return _numbers_equal(one, other, options)
     if isinstance(one, str) or isinstance(other, str):
         if not (isinstance(one, str) and isinstance(other, str)):
             return False
@@ -355,7 +373,7 @@ def _objects_equal(one: object, other: object) -> bool:
         raise Incomparable(f"comparing {_kinds(one, other)} raises {type(error).__name__}: {error}") from error
     if verdict is True or verdict is False:
         return verdict
-    raise Incomparable(f"comparing {_kinds(one, other)} gives {type(verdict).__name__!r}, which is no verdict")
+    raise Incomparable(f"comparing {_kinds(one, other)} gives {type_name(verdict)!r}, which is no verdict")
 
 
 # --- numbers and times -------------------------------------------------------------------
@@ -363,7 +381,7 @@ def _objects_equal(one: object, other: object) -> bool:
 
 def _is_nan(number: Any) -> bool:
     # A signalling NaN of decimal raises when it is compared.
-    return number.is_nan() if isinstance(number, Decimal) else bool(number != number)
+    return number.is_nan() if isinstance(number, Decimal) else bool(number != number)  # noqa: PLR0124
 
 
 def _numbers_equal(one: Any, other: Any, options: CompareOptions) -> bool:
@@ -371,12 +389,12 @@ def _numbers_equal(one: Any, other: Any, options: CompareOptions) -> bool:
         return False
     if one == other:
         return True
+    if _is_exact(options):
+        return False
     absolute = options.tolerance
     if isinstance(absolute, datetime.timedelta):
         absolute = None
     relative = options.relative_tolerance
-    if absolute is None and relative is None:
-        return False
     if isinstance(one, complex) or isinstance(other, complex):
         one, other = complex(one), complex(other)
         largest = max(abs(one), abs(other))
@@ -433,7 +451,7 @@ def _times_equal(one: Any, other: Any, options: CompareOptions) -> bool:
 
 
 def _kinds(one: object, other: object) -> str:
-    return f"{type(one).__name__} and {type(other).__name__}"
+    return f"{type_name(one)} and {type_name(other)}"
 
 
 def _order(actual: object, expected: object, options: CompareOptions) -> int:
@@ -444,9 +462,9 @@ def _order(actual: object, expected: object, options: CompareOptions) -> int:
         return _order_numbers(one, other, options)
     if isinstance(one, _TIMES) and isinstance(other, _TIMES):
         return _order_times(one, other, options)
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return _order_items(cast("Sequence[object]", one), cast("Sequence[object]", other), options)
-    if isinstance(one, Set) or isinstance(other, Set):  # theirs is no order, but "is a part of"
+    if _is_row(one) and _is_row(other):
+        return _order_items(one, other, options)
+    if _is_set(one) or _is_set(other):  # theirs is no order, but "is a part of"
         raise Incomparable(f"{_kinds(one, other)} have no order")
     return _sign(one, other)
 
@@ -471,11 +489,9 @@ def _order_numbers(one: Any, other: Any, options: CompareOptions) -> int:
 
 
 def _order_times(one: Any, other: Any, options: CompareOptions) -> int:
-    if isinstance(one, (datetime.datetime, datetime.time)) and type(one) is type(other):
-        if (one.utcoffset() is None) != (other.utcoffset() is None):
-            raise Incomparable(
-                f"{_kinds(one, other)} have no order: one has a time zone and the other has none"
-            )
+    clocks = isinstance(one, (datetime.datetime, datetime.time)) and type(one) is type(other)
+    if clocks and (one.utcoffset() is None) != (other.utcoffset() is None):
+        raise Incomparable(f"{_kinds(one, other)} have no order: one has a time zone and the other has none")
     if _times_equal(one, other, options):
         return 0
     return _sign(one, other)
@@ -487,12 +503,11 @@ def _order_items(one: Sequence[object], other: Sequence[object], options: Compar
     seen: set[tuple[int, int]] = set()
     while pending:
         left, right, how = pending.pop()
-        if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
-            row, column = cast("Sequence[object]", left), cast("Sequence[object]", right)
-            if (id(row), id(column)) not in seen:
-                seen.add((id(row), id(column)))
-                pending.append((len(row), len(column), _EXACT))
-                pending.extend(reversed([(*pair, how) for pair in zip(row, column, strict=False)]))
+        if _is_row(left) and _is_row(right):
+            if (id(left), id(right)) not in seen:
+                seen.add((id(left), id(right)))
+                pending.append((len(left), len(right), _EXACT))
+                pending.extend(reversed([(*pair, how) for pair in zip(left, right, strict=False)]))
         elif not values_equal(left, right, how):
             return _order(left, right, how)
     return 0

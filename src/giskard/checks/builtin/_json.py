@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple, NoReturn, cast
 
 from pydantic_core import from_json
 
+from giskard.checks.builtin._shown import type_name
+
 __all__ = [
     "MAX_DEPTH",
     "JsonFinding",
@@ -25,6 +27,7 @@ __all__ = [
     "parse_exactly",
     "parse_json",
     "to_builtin",
+    "without_surrogates",
 ]
 
 MAX_DEPTH: Final = 500
@@ -35,7 +38,7 @@ class JsonSyntaxError(ValueError):
     """A text is not JSON; the message says why, and in which line and column."""
 
 
-class JsonTooDeep(ValueError):  # noqa: N818 - says what the data is
+class JsonTooDeep(ValueError):
     """Data is JSON, but nested too deeply to be worked with."""
 
 
@@ -129,9 +132,7 @@ _ONCE = json.JSONDecoder(parse_int=_int_or_decimal, object_pairs_hook=_pairs_onc
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _STRING_BODY = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*'
-_SCALAR = re.compile(
-    rf'{_STRING_BODY}"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null'
-)
+_SCALAR = re.compile(rf'{_STRING_BODY}"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null')
 _KEY = re.compile(rf'{_STRING_BODY}"')
 _STRING_START = re.compile(_STRING_BODY)
 _CONSTANT = re.compile(r"-?Infinity|NaN")
@@ -291,9 +292,9 @@ def _reason(item: object) -> str | None:
     if isinstance(item, Mapping):
         for key in cast("Mapping[object, object]", item):
             if not isinstance(key, str):
-                return f"the key {key!r:.100} is {type(key).__name__}; keys of JSON are texts"
+                return f"the key {key!r:.100} is {type_name(key)}; keys of JSON are texts"
         return None
-    return f"{type(item).__name__} is not a type of JSON"
+    return f"{type_name(item)} is not a type of JSON"
 
 
 def _children(item: object) -> Iterator[tuple[object, object]] | None:
@@ -313,8 +314,7 @@ def json_path(steps: Sequence[str | int]) -> str:
     "$.items[0]['unit price']"
     """
     parts = [
-        f"[{step}]" if isinstance(step, int) else f".{step}" if step.isidentifier() else f"[{step!r}]"
-        for step in steps
+        f"[{step}]" if isinstance(step, int) else f".{step}" if step.isidentifier() else f"[{step!r}]" for step in steps
     ]
     return "$" + "".join(parts)
 
@@ -354,3 +354,8 @@ def _builtin_scalar(value: Any, text: Callable[[str], str]) -> Any:
     if isinstance(value, float):
         return float(value)
     return int(value) if value.bit_length() <= _SHOWN_BITS else Decimal(value)
+
+
+def without_surrogates(text: str) -> str:
+    """`text` with a replacement character for each half of a surrogate pair, which UTF-8 has no form for."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -22,6 +22,7 @@ from giskard.checks.builtin._json import (
     json_path,
     parse_exactly,
     to_builtin,
+    without_surrogates,
 )
 
 if TYPE_CHECKING:
@@ -31,15 +32,15 @@ __all__ = ["BadSchema", "CompiledSchema", "Schema", "Undecidable", "compile_sche
 
 Schema: TypeAlias = dict[str, Any] | bool
 
-_CACHED: Final = 256
+_CACHED: Final = 512
 _LONGEST_MESSAGE: Final = 500
 
 
-class BadSchema(ValueError):  # noqa: N818 - says what the schema is
+class BadSchema(ValueError):
     """Something is not a JSON Schema; the message says what is wrong and where."""
 
 
-class Undecidable(ValueError):  # noqa: N818 - says what the question is
+class Undecidable(ValueError):
     """Whether a value meets a schema cannot be told: a reference leads nowhere, a pattern does not end."""
 
 
@@ -51,11 +52,14 @@ class CompiledSchema:
     ----------
     schema
         A copy of the schema, shared by all that were compiled from an equal one: do not change it.
+    check_formats
+        Whether ``format`` is asserted.
     unresolved
         What a reference of the schema leads to when it cannot be followed, else None.
     """
 
     schema: Schema
+    check_formats: bool
     unresolved: str | None
     _validator: jsonschema_rs.Validator | None
 
@@ -97,7 +101,7 @@ class CompiledSchema:
                 return []
             errors = list(islice(validator.iter_errors(value), limit + 1))
         except ValueError:  # half of a surrogate pair, or a very long number
-            plain = to_builtin(value, _without_surrogates)
+            plain = to_builtin(value, without_surrogates)
             if validator.is_valid(plain):
                 return []
             try:
@@ -119,6 +123,8 @@ def _line(error: jsonschema_rs.ValidationError) -> str:
 
 
 _cache: OrderedDict[tuple[bytes, bool], CompiledSchema] = OrderedDict()
+# The same ones by the identity of their own copy of the schema.
+_by_copy: dict[tuple[int, bool], CompiledSchema] = {}
 _lock = Lock()
 
 
@@ -128,7 +134,7 @@ def compile_schema(schema: Schema, *, check_formats: bool = False) -> CompiledSc
     Parameters
     ----------
     schema
-        A JSON Schema.  Later changes of it have no effect.
+        A JSON Schema, or the `schema` of a compiled one.  Later changes of it have no effect.
     check_formats
         Whether ``format`` (date, email, uri …) is asserted; otherwise it is only a note, as the
         standard has it.
@@ -138,7 +144,10 @@ def compile_schema(schema: Schema, *, check_formats: bool = False) -> CompiledSc
     BadSchema
         When it is not a JSON Schema.
     """
-    # Its content is the key, not its identity: a dict may change between two uses.  This is the fastest
+    known = _by_copy.get((id(schema), check_formats))
+    if known is not None and known.schema is schema:
+        return known
+    # The content of a caller's dict is the key, not its identity: it may change between two uses.  This is the fastest
     # way to the content; it tells True, 1 and 1.0 apart, and refuses everything but plain data.
     try:
         key = marshal.dumps(schema, 2), check_formats
@@ -151,15 +160,17 @@ def compile_schema(schema: Schema, *, check_formats: bool = False) -> CompiledSc
             return known
     compiled = _compile(schema, check_formats)
     with _lock:
-        _cache[key] = compiled
+        _cache[key] = _by_copy[id(compiled.schema), check_formats] = compiled
         while len(_cache) > _CACHED:
-            _cache.popitem(last=False)
+            _, oldest = _cache.popitem(last=False)
+            _by_copy.pop((id(oldest.schema), oldest.check_formats), None)
     return compiled
 
 
 def _compile(schema: object, check_formats: bool) -> CompiledSchema:
     if not isinstance(schema, (Mapping, bool)):
         raise BadSchema(f"a JSON Schema is a dict or a bool, not {type(schema).__name__}")
+    schema = cast("object", schema)
     found = find_not_json(schema)
     if found is not None:
         raise BadSchema(f"the schema is not JSON: {json_path(found.path)}: {found.reason}")
@@ -173,12 +184,12 @@ def _compile(schema: object, check_formats: bool) -> CompiledSchema:
         validator = library.validator_for(own, validate_formats=check_formats, retriever=_never_fetch)
     except library.ValidationError as error:
         if error.kind.name == "$ref":
-            return CompiledSchema(own, error.message.replace(_NOT_FETCHED, "").strip(), None)
+            return CompiledSchema(own, check_formats, error.message.replace(_NOT_FETCHED, ""), None)
         where = json_path(error.instance_path)
         raise BadSchema(f"this is not a JSON Schema: {where}: {error.message[:_LONGEST_MESSAGE]}") from None
     except ValueError as error:
         raise BadSchema(f"this is not a JSON Schema: {error}") from None
-    return CompiledSchema(own, None, validator)
+    return CompiledSchema(own, check_formats, None, validator)
 
 
 _NOT_FETCHED = "ValueError: "
@@ -215,7 +226,7 @@ def _holds_infinity(value: Any) -> bool:
     stack: list[Any] = [value]
     while stack:
         item = stack.pop()
-        kind = type(item)
+        kind: type[Any] = type(item)
         if kind is dict:
             stack.extend([part for part in item.values() if type(part) in _MAY_HOLD])
         elif kind is list:
@@ -226,7 +237,3 @@ def _holds_infinity(value: Any) -> bool:
 
 
 _MAY_HOLD: Final[frozenset[type]] = frozenset({dict, list, float})
-
-
-def _without_surrogates(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

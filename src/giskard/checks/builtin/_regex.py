@@ -1,8 +1,8 @@
-"""Regular expressions that end: compiled once, searched within a time limit.
+r"""Regular expressions that end: compiled once, searched within a time limit.
 
 Patterns are those of Python's `re`, run by the `regex` library, which can stop a search that would go on for ever.
 It takes a few patterns that `re` refuses (a group name used twice, a look-behind of variable width, global flags
-inside the pattern) and some more syntax (``\\p{Lu}``, ``[[:alpha:]]``, recursion); what `re` takes means the
+inside the pattern) and some more syntax (``\p{Lu}``, ``[[:alpha:]]``, recursion); what `re` takes means the
 same in both.
 """
 
@@ -24,7 +24,7 @@ feed, white space and comments in the pattern."""
 _LONGEST = 1e6
 
 
-class BadPattern(ValueError):  # noqa: N818 - says what the pattern is
+class BadPattern(ValueError):
     """A text is not a regular expression."""
 
 
@@ -42,7 +42,9 @@ def check_flags(flags: str) -> str:
     return flags
 
 
-def find(pattern: str, text: str, *, flags: str = "", full: bool = False, seconds: float = 2.0) -> regex.Match[str] | None:
+def find(
+    pattern: str, text: str, *, flags: str = "", full: bool = False, seconds: float = 2.0
+) -> regex.Match[str] | None:
     r"""The first match of `pattern` in `text`, or None.
 
     Parameters

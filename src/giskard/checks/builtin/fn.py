@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Generic
 
 from pydantic import Field, field_validator
 
 from giskard.checks.core.attempt import off_the_loop
-from giskard.checks.core.check import Check
-from giskard.checks.core.result import CheckResult
+from giskard.checks.core.check import Check, CodeCheck, NoVerdict
+from giskard.checks.core.result import CheckResult, CheckStatus, Verdict
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.utils.codec import import_callable
+from giskard.checks.utils.frozen import FrozenDict
 from giskard.checks.utils.injectable import is_async_callable
 
 __all__ = ["FnCheck", "from_fn"]
 
 
+# Shared by all checks that have none: nobody can change it.
+_NO_DETAILS = FrozenDict()
+
+
 @Check.register("fn")
-class FnCheck(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
+class FnCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     """A check that asks a function: True is PASS, False is FAIL.
 
     Parameters
@@ -40,38 +45,38 @@ class FnCheck(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
     fn: Callable[..., Any]
     success_message: str | None = None
     failure_message: str | None = None
-    details: dict[str, Any] = Field(default_factory=dict[str, Any])
+    details: dict[str, Any] = Field(default_factory=lambda: _NO_DETAILS)
 
     @field_validator("fn", mode="before")
     @classmethod
     def _import(cls, value: Any) -> Any:
         return import_callable(value) if isinstance(value, str) else value
 
-    async def run(self, trace: TraceT) -> CheckResult:
+    def verdict(self, trace: TraceT) -> Verdict | CheckResult | Awaitable[Verdict | CheckResult]:
         """The function's verdict on `trace`."""
         fn = self.fn
-        if self.timeout is None or is_async_callable(fn):
-            answer = fn(trace)
-        else:
-            answer = await off_the_loop(lambda: fn(trace))
-        if answer is True or answer is False:
-            return self._verdict(answer)
-        if inspect.isawaitable(answer):
-            answer = await answer
+        if self.timeout is not None and not is_async_callable(fn):
+            return self._awaited(off_the_loop(lambda: fn(trace)))
+        answer = fn(trace)
+        if answer is True:
+            return Verdict(CheckStatus.PASS, self.success_message, self.details)
+        return self._awaited(answer) if inspect.isawaitable(answer) else self._verdict(answer)
+
+    async def _awaited(self, answer: Awaitable[Any]) -> Verdict | CheckResult:
+        return self._verdict(await answer)
+
+    def _verdict(self, answer: Any) -> Verdict | CheckResult:
         if isinstance(answer, CheckResult):
             return answer
-        if isinstance(answer, bool) or _is_numpy_bool(answer):
-            return self._verdict(bool(answer))
-        return CheckResult.error(
-            f"the function returned {answer!r:.200} ({type(answer).__name__}), expected True, False or a CheckResult",
-            dict(self.details),
-            error_kind="bad_type",
-        )
-
-    def _verdict(self, passed: bool) -> CheckResult:
-        if passed:
-            return CheckResult.success(self.success_message, dict(self.details))
-        return CheckResult.failure(self.failure_message or f"{self.label} returned False", dict(self.details))
+        if not isinstance(answer, bool) and not _is_numpy_bool(answer):
+            raise NoVerdict(
+                f"the function returned {answer!r:.200} ({type(answer).__name__}), expected True, False or a CheckResult",
+                kind="bad_type",
+                details=self.details,
+            )
+        if answer:
+            return Verdict(CheckStatus.PASS, self.success_message, self.details)
+        return Verdict(CheckStatus.FAIL, self.failure_message or f"{self.label} returned False", self.details)
 
 
 def _is_numpy_bool(value: Any) -> bool:
@@ -87,7 +92,7 @@ def from_fn(
     success_message: str | None = None,
     failure_message: str | None = None,
     details: dict[str, Any] | None = None,
-) -> FnCheck[Any, Any, Any]:
+) -> FnCheck:
     """A `FnCheck` of `fn`; see there."""
     return FnCheck(
         fn=fn,

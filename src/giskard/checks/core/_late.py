@@ -40,7 +40,7 @@ _KINDS: dict[str, dict[str, str]] = {
         "all_of": "builtin.composition",
         "any_of": "builtin.composition",
         "not": "builtin.composition",
-        "llm_judge": "judges.base",
+        "llm_judge": "judges.judge",
         "conformity": "judges.conformity",
         "groundedness": "judges.groundedness",
         "contradiction": "judges.contradiction",
@@ -55,6 +55,9 @@ _KINDS: dict[str, dict[str, str]] = {
         "llm_generator": "generators.base",
         "user_simulator": "generators.user",
         "dataset_input": "generators.dataset",
+    },
+    "judge": {
+        "llm_chat": "judges.judge",
     },
 }
 

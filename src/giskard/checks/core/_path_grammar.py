@@ -5,6 +5,8 @@ Imported when the first path is compiled and not before: the library behind it i
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
@@ -33,7 +35,7 @@ from jsonpath.selectors import (
     WildcardSelector,
 )
 from jsonpath.stream import TokenStream
-from jsonpath.token import TOKEN_EOF, Token
+from jsonpath.token import TOKEN_EOF, TOKEN_SINGLE_QUOTE_STRING, Token
 
 from giskard.checks.core._path_query import (
     Filter,
@@ -80,6 +82,29 @@ class _Parser(Parser):
             raise JSONPathSyntaxError("leading zero in a number", token=token)
         stream.next()
         return IntegerLiteral(value=int(token.value))
+
+    def _decode_string_literal(self, token: Token) -> str:
+        """The library's refuses the escapes of control characters, which RFC 9535 has."""
+        text = token.value
+        if token.kind == TOKEN_SINGLE_QUOTE_STRING:
+            if r"\"" in text.replace(r"\\", ""):
+                raise JSONPathSyntaxError("a double quote is not escaped here", token=token)
+            text = re.sub(r"\\'|\\.|\"", _in_double_quotes, text)
+        try:
+            decoded: str = json.loads(f'"{text}"')
+        except json.JSONDecodeError as error:
+            raise JSONPathSyntaxError(f"in a quoted name: {error.msg}", token=token) from None
+        if _LONE_SURROGATE.search(decoded) and not _LONE_SURROGATE.search(text):
+            raise JSONPathSyntaxError("half of a surrogate pair", token=token)
+        return decoded
+
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _in_double_quotes(found: re.Match[str]) -> str:
+    """What a quote or an escape of a single-quoted text is between double quotes."""
+    return {r"\'": "'", '"': r"\""}.get(found[0], found[0])
 
 
 class _Environment(JSONPathEnvironment):

@@ -5,7 +5,6 @@ Nothing is dumped or copied: a view reads the one attribute or item that a step 
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import enum
 import inspect
@@ -199,7 +198,7 @@ class _ObjectView(_Branch):
         self._named = frozenset(self._slots) | _property_names(cls)
         # Paths may name an attribute of a lock, a logger or a UUID; `..` does not wander into them.
         is_stdlib = cls.__module__.partition(".")[0] in sys.stdlib_module_names
-        self._closed = is_stdlib and not issubclass(cls, _NAMESPACES)
+        self.leaf = is_stdlib and not _is_namespace(cls)
 
     def get(self, value: Any, name: str) -> Any:
         if name.startswith("_"):
@@ -210,30 +209,35 @@ class _ObjectView(_Branch):
         return ABSENT if found is MISSING or inspect.isroutine(found) else found
 
     def children(self, value: Any) -> Iterable[Any]:
-        if self._closed:
+        if self.leaf:
             return ()
         names = dict.fromkeys((*_variables(value), *self._slots))
         found = (self.get(value, name) for name in names)
         return [item for item in found if item is not ABSENT]
 
     def size(self, value: Any) -> int | None:
-        return None if self._closed else len(list(self.children(value)))
+        return None if self.leaf else len(list(self.children(value)))
 
 
 class _DataclassView(_ObjectView):
     def __init__(self, cls: type[Any]) -> None:
         super().__init__(cls)
+        self.leaf = False
         fields = (field.name for field in dataclasses.fields(cls))
         self._named |= {name for name in fields if not name.startswith("_")}
 
     def children(self, value: Any) -> Iterable[Any]:
-        return [item for _, item in record_items(value)]
+        return [item for name, item in record_items(value) if not name.startswith("_")]
 
     def size(self, value: Any) -> int | None:
-        return sum(1 for _ in record_items(value))
+        return len(list(self.children(value)))
 
 
-_NAMESPACES: Final = (types.SimpleNamespace, argparse.Namespace)
+def _is_namespace(cls: type[Any]) -> bool:
+    """Whether the attributes of its instances are data, though the standard library defines it."""
+    return issubclass(cls, types.SimpleNamespace) or any(base.__module__ == "argparse" for base in cls.__mro__)
+
+
 _LEAVES: Final = (
     *(str, bytes, bytearray, memoryview, UserString, bool, int, float, complex, type(None)),
     *(enum.Enum, type, partial, types.ModuleType, types.FunctionType, types.BuiltinFunctionType),
@@ -260,7 +264,10 @@ def view_of(cls: type[Any]) -> View:
     for base, view in _CONTAINERS:
         if issubclass(cls, base):
             return view
-    return _NUMPY if _is_array(cls) else _ObjectView(cls)
+    numpy = sys.modules.get("numpy")  # whoever made an array has imported it
+    if numpy is not None and issubclass(cls, (numpy.ndarray, numpy.generic)):
+        return _NUMPY if issubclass(cls, numpy.ndarray) else _LEAF
+    return _ObjectView(cls)
 
 
 _CONTAINERS: Final[tuple[tuple[type[Any], View], ...]] = (
@@ -284,11 +291,6 @@ def walk(value: object, steps: Iterable[str | int]) -> Any:
         if value is ABSENT:
             return ABSENT
     return value
-
-
-def _is_array(cls: type[Any]) -> bool:
-    numpy = sys.modules.get("numpy")  # whoever made an array has imported it
-    return numpy is not None and issubclass(cls, numpy.ndarray)
 
 
 def _attribute(value: Any, name: str) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Sequence
-from typing import Annotated, Any, ClassVar, Generic, NoReturn, TypeAlias, cast
+from types import FunctionType
+from typing import Annotated, Any, Generic, NoReturn, TypeAlias, cast
 
 from pydantic import BaseModel, PlainSerializer, PlainValidator, PositiveFloat
 
 from giskard.checks.core.discriminated import Discriminated
 from giskard.checks.core.extraction import JSONPathStr, NoMatch, compile_path
-from giskard.checks.core.result import CheckResult, Severity
+from giskard.checks.core.result import CheckResult, CheckStatus, Severity, Verdict
 from giskard.checks.core.types import MISSING, In, Out, TraceT
 
 __all__ = ["Check", "Checks", "CodeCheck", "JSONPathStr", "NoVerdict", "OneCheck", "lookup", "validate_checks"]
@@ -42,9 +44,9 @@ class NoVerdict(Exception):  # noqa: N818 - it is an outcome of a check, not a f
         self.details = details
         self.retryable = retryable
 
-    def result(self) -> CheckResult:
+    def verdict(self) -> Verdict:
         """The ERROR that it stands for."""
-        return CheckResult.error(self.message, self.details, error_kind=self.kind, retryable=self.retryable)
+        return Verdict(CheckStatus.ERROR, self.message, self.details, (), self.kind, self.retryable)
 
 
 class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
@@ -76,8 +78,6 @@ class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
         Seconds after which the check is an ERROR.
     """
 
-    __slots__ = ("_spec",)
-
     name: str | None = None
     description: str | None = None
     id: str | None = None
@@ -96,33 +96,47 @@ class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
     @property
     def spec(self) -> dict[str, Any]:
         """What the check demands: its configuration without name, description, id and empty fields."""
-        try:
-            return self._spec
-        except AttributeError:
-            spec = {name: _spec_of(value) for name, value in self.__dict__.items() if name not in _IDENTITY}
-            spec = {name: value for name, value in spec.items() if value is not None and value is not MISSING}
-            if self.severity == "error":
-                spec.pop("severity", None)
-            object.__setattr__(self, "_spec", spec)
-            return spec
+        return self.spec_of(self.__dict__)
+
+    @classmethod
+    def spec_of(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """`spec` of a check of this class with these values of its fields."""
+        spec: dict[str, Any] = {}
+        for name in _demands(cls):
+            value = values[name]
+            if type(value) not in _SCALARS:
+                value = _spec_of(value)
+                if value is None:
+                    continue
+            spec[name] = value
+        if values["severity"] != "error":
+            spec["severity"] = values["severity"]
+        return spec
 
     def __setattr__(self, name: str, value: Any) -> None:
+        # Results hold the configuration that they were found with: it is replaced, not changed.
+        object.__setattr__(self, "__dict__", dict(self.__dict__))
         super().__setattr__(name, value)
-        self._forget_spec()
-
-    def _forget_spec(self) -> None:
-        try:
-            object.__delattr__(self, "_spec")
-        except AttributeError:
-            return
 
 
-_IDENTITY = frozenset({"name", "description", "id"})
+_SCALARS = frozenset({str, int, float, bool})
+_IDENTITY = frozenset({"name", "description", "id", "severity"})
+
+
+@functools.cache
+def _demands(cls: type[Check]) -> tuple[str, ...]:
+    """The fields of a check that say what it demands, not who it is."""
+    return tuple(name for name in cls.model_fields if name not in _IDENTITY)
 
 
 def _spec_of(value: Any) -> Any:
+    """A field's value as a spec shows it; None when it is empty."""
+    if value is None or value is MISSING:
+        return None
+    if isinstance(value, FunctionType):
+        return f"{value.__module__}:{value.__qualname__}"
     if isinstance(value, Check):
-        return {"kind": value.kind, **cast("Check[Any, Any, Any]", value).spec}
+        return {"kind": value.kind, **cast("Check", value).spec}
     if isinstance(value, (list, tuple)) and value and any(isinstance(item, Check) for item in cast("list[Any]", value)):
         return [_spec_of(item) for item in cast("list[Any]", value)]
     return None if isinstance(value, (dict, list, tuple, set)) and not value else value
@@ -131,10 +145,10 @@ def _spec_of(value: Any) -> Any:
 class CodeCheck(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
     """A check that code decides, at once: subclasses write ``verdict(trace)``.
 
-    `verdict` returns PASS, FAIL or SKIP, and raises `NoVerdict` when it cannot tell.
+    `verdict` gives a `Verdict`, and raises `NoVerdict` when it cannot tell.
     """
 
-    def verdict(self, trace: TraceT) -> CheckResult:
+    def verdict(self, trace: TraceT) -> Verdict | CheckResult | Awaitable[Verdict | CheckResult]:
         """The verdict on `trace`.
 
         Raises
@@ -147,19 +161,22 @@ class CodeCheck(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
     async def run(self, trace: TraceT) -> CheckResult:
         """The verdict on `trace`; an ERROR when none can be reached."""
         try:
-            return self.verdict(trace)
+            verdict = self.verdict(trace)
+            if not isinstance(verdict, (Verdict, CheckResult)):
+                verdict = await verdict
         except NoVerdict as problem:
-            return problem.result()
+            verdict = problem.verdict()
+        return verdict.result() if isinstance(verdict, Verdict) else verdict
 
 
-def validate_checks(value: Any) -> list[Check[Any, Any, Any]]:
+def validate_checks(value: Any) -> list[Check]:
     if isinstance(value, (str, bytes, dict, BaseModel)) or not isinstance(value, Sequence):
         raise ValueError(f"expected a list of checks, got {type(value).__name__}: {value!r:.200}")  # noqa: TRY004
     items = cast("Sequence[Any]", value)
     return [item if isinstance(item, Check) else _validate_check(item) for item in items]
 
 
-def _validate_check(item: Any) -> Check[Any, Any, Any]:
+def _validate_check(item: Any) -> Check:
     if isinstance(item, type) and issubclass(item, Check):
         raise ValueError(f"expected a check, got the class {item.__name__}; make one: {item.__name__}(...)")
     if not isinstance(item, dict):
@@ -168,11 +185,9 @@ def _validate_check(item: Any) -> Check[Any, Any, Any]:
 
 
 # Checks of any kind and type parameters are kept as they are; dictionaries are loaded by their kind.
-Checks: TypeAlias = Annotated[
-    Sequence[Check[Any, Any, Any]], PlainValidator(validate_checks), PlainSerializer(list)
-]
+Checks: TypeAlias = Annotated[Sequence[Check], PlainValidator(validate_checks), PlainSerializer(list)]
 OneCheck: TypeAlias = Annotated[
-    Check[Any, Any, Any],
+    Check,
     PlainValidator(lambda item: item if isinstance(item, Check) else _validate_check(item)),
     PlainSerializer(lambda item: item),
 ]

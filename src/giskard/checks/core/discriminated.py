@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import Self
 
 from giskard.checks.core import _late
-from giskard.checks.core._models import StrictModel, did_you_mean, dump_fields, explained
+from giskard.checks.core._models import StrictModel, did_you_mean, dump_fields, explained, share_fields_set
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.codec import decode
 
@@ -83,7 +83,7 @@ class Discriminated(StrictModel):
             known = sorted({*cls._kinds, *_late.kinds(cls._family)})
             hint = did_you_mean(kind, known) or f"; known kinds: {', '.join(known)}"
             raise PydanticCustomError("kind", "{message}", {"message": f"no {cls._family} of kind {kind!r}{hint}"})
-        if not issubclass(member, cls):
+        if not issubclass(member, cls._origin()):
             raise PydanticCustomError(
                 "kind", "{message}", {"message": f"kind {kind!r} is {member.__name__}, expected {cls.__name__}"}
             )
@@ -101,8 +101,10 @@ class Discriminated(StrictModel):
                     cls._check_kind(data["kind"])
                     data = {key: decode(value) for key, value in data.items() if key != "kind"}
             data = cls._prepare(data)
+        elif cls._is_root() and isinstance(data, cls._origin()):
+            return cast("Self", data)  # whatever the type parameters of the two are
         try:
-            return handler(data)
+            return share_fields_set(handler(data))
         except ValidationError as error:
             raise explained(cls, error) from None
 
@@ -115,8 +117,12 @@ class Discriminated(StrictModel):
     @classmethod
     def _is_root(cls) -> bool:
         """Whether the class only stands for its family: it cannot be made, but data of its kinds can be loaded."""
-        origin = cls.__pydantic_generic_metadata__["origin"] or cls
-        return "_kinds" in origin.__dict__
+        return "_kinds" in cls._origin().__dict__
+
+    @classmethod
+    def _origin(cls) -> type[Any]:
+        """The class without type parameters."""
+        return cls.__pydantic_generic_metadata__["origin"] or cls
 
     @model_serializer(mode="wrap")
     def _dump(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
@@ -133,7 +139,9 @@ class Discriminated(StrictModel):
 
     @classmethod
     def _family_root(cls) -> str:
-        return next((base.__name__ for base in reversed(cls.__mro__) if "_kinds" in base.__dict__ and base._family), "Check")
+        return next(
+            (base.__name__ for base in reversed(cls.__mro__) if "_kinds" in base.__dict__ and base._family), "Check"
+        )
 
     def __repr_args__(self) -> Any:
         yield "kind", self.kind

@@ -47,7 +47,7 @@ class InteractionGenerationError(RuntimeError):
         ``__cause__``.
     """
 
-    def __init__(self, message: str, partial_trace: Trace[Any, Any]) -> None:
+    def __init__(self, message: str, partial_trace: Trace) -> None:
         super().__init__(message)
         self.partial_trace = partial_trace
 

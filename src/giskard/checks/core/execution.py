@@ -5,52 +5,66 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from giskard.checks.core._models import construct
 from giskard.checks.core.check import Check, CodeCheck, NoVerdict
 from giskard.checks.core.events import Observers, RunEvent, RunObserver
 from giskard.checks.core.failures import as_details, error_kind_of, must_stop, text_of
 from giskard.checks.core.interaction.trace import Trace
-from giskard.checks.core.result import CheckResult, TestCaseError, TestCaseResult
-from giskard.checks.core.timing import Timing
+from giskard.checks.core.check_result import (
+    CheckResult,
+    CheckStatus,
+    Finding,
+    Findings,
+    Verdict,
+    complete_result,
+    make_result,
+)
+from giskard.checks.core.result import TestCaseError, TestCaseResult
+from giskard.checks.core.timing import clock_since, milliseconds
 from giskard.checks.utils.ids import new_id
 
 __all__ = ["RunOptions", "identities", "nothing_was_checked", "run_check", "run_checks", "run_test_case"]
 
-AnyCheck = Check[Any, Any, Any]
-AnyTrace = Trace[Any, Any]
+
+_NOBODY = Observers()
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
+class RunOptions(NamedTuple):
     """What holds for a whole run.
 
     Parameters
     ----------
+    run_id
+        The identity of the run; every result carries it.
     return_exception
         Whether what user code raises becomes an ERROR instead of coming out.
     strict
         Whether a pass in which nothing was checked is an ERROR.
     observers
         Who is told of each event.
-    run_id
-        The identity of the run; every result carries it.
     """
 
+    run_id: str
     return_exception: bool = False
     strict: bool = False
-    observers: Observers = field(default_factory=Observers)
-    run_id: str = field(default_factory=new_id)
+    observers: Observers = _NOBODY
+
+    @classmethod
+    def of_a_new_run(
+        cls, return_exception: bool = False, strict: bool = False, observers: Sequence[RunObserver] = ()
+    ) -> RunOptions:
+        """The options of a run that starts now."""
+        return cls(new_id(), return_exception, strict, Observers(observers) if observers else _NOBODY)
 
     def observed_by(self, observer: RunObserver) -> RunOptions:
         """The same options with one observer more."""
-        return replace(self, observers=self.observers.and_also(observer))
+        return self._replace(observers=self.observers.and_also(observer))
 
 
-def identities(checks: Iterable[AnyCheck], seen: dict[str, int] | None = None) -> list[str]:
+def identities(checks: Iterable[Check], seen: dict[str, int] | None = None) -> list[str]:
     """The ids of `checks`, stable over runs: the check's own, else its label; the second one ``label#2``.
 
     Parameters
@@ -68,7 +82,7 @@ def identities(checks: Iterable[AnyCheck], seen: dict[str, int] | None = None) -
     return ids
 
 
-async def run_check(check: AnyCheck, trace: AnyTrace, check_id: str, options: RunOptions) -> CheckResult:
+async def run_check(check: Check, trace: Trace, check_id: str, options: RunOptions) -> CheckResult:
     """The result of one check, with all that a report wants to know about it."""
     start = perf_counter()
     try:
@@ -80,33 +94,26 @@ async def run_check(check: AnyCheck, trace: AnyTrace, check_id: str, options: Ru
         if not isinstance(result, CheckResult):
             raise TypeError(_no_result(check, result))
     except NoVerdict as problem:
-        result = problem.result()
+        result = problem.verdict().result()
     except BaseException as error:
         if must_stop(error) or not options.return_exception:
             raise
-        result = _crashed(error)
+        result = _crashed(error).result()
     return finished(result, check, check_id, start)
 
 
-def finished(result: CheckResult, check: AnyCheck, check_id: str, start: float) -> CheckResult:
-    """`result` with its check's name, configuration, identity and timing; `start` is a ``perf_counter`` reading."""
-    timing = Timing.since(start)
-    values = dict(result.__dict__)
-    values["details"] = {
-        **values["details"],
-        "duration_ms": int(timing.seconds * 1000),
-        "check_kind": check.kind or type(check).__name__,
-        "check_name": check.name,
-        "check_description": check.description,
-        "check_spec": check.spec,
-    }
-    values["check_id"] = check_id
-    values["severity"] = check.severity
-    values["timing"] = timing
-    return construct(type(result), values)
+def finished(result: CheckResult, check: Check, check_id: str, start: float) -> CheckResult:
+    """A copy of `result` that says whose it is and when it was found; `start` is a ``perf_counter`` reading.
+
+    It is a copy since the check may give the same result object again.
+    """
+    seconds = perf_counter() - start
+    own = construct(type(result), dict(result.__dict__))
+    complete_result(own, result.details, type(check), check.__dict__, check_id, start, seconds)
+    return own
 
 
-async def _in_time(check: AnyCheck, trace: AnyTrace, timeout: float) -> Any:
+async def _in_time(check: Check, trace: Trace, timeout: float) -> Any:
     limit = asyncio.timeout(timeout)
     try:
         async with limit:
@@ -119,31 +126,59 @@ async def _in_time(check: AnyCheck, trace: AnyTrace, timeout: float) -> Any:
         return CheckResult.error(message, error_kind="timeout", retryable=True)
 
 
-def _no_result(check: AnyCheck, result: object) -> str:
+def _no_result(check: Check, result: object) -> str:
     return (
-        f"{type(check).__name__}.run returned {type(result).__name__}, expected a CheckResult; use "
-        "CheckResult.success, failure, skip or error"
+        f"{type(check).__name__} returned {type(result).__name__}, expected a CheckResult; use CheckResult.success, "
+        "failure, skip or error"
     )
 
 
-def _crashed(error: BaseException) -> CheckResult:
+def _crashed(error: BaseException) -> Verdict:
     message = f"{type(error).__name__}: {text_of(error)}"
-    return CheckResult.error(message, as_details(error), error_kind=error_kind_of(error))
+    return Verdict(CheckStatus.ERROR, message, as_details(error), (), error_kind_of(error))
 
 
 async def run_checks(
-    checks: Sequence[AnyCheck], ids: Sequence[str], trace: AnyTrace, options: RunOptions, into: list[CheckResult]
-) -> None:
-    """Run all checks, in order, and put their results `into` a list as they come."""
+    checks: Sequence[Check], ids: Sequence[str], trace: Trace, options: RunOptions, into: Findings
+) -> bool:
+    """Run all checks, in order, and put what they find `into` a list as it comes; whether all of them are PASS."""
+    all_pass = True
     observers = options.observers
-    for check, check_id in zip(checks, ids, strict=True):
+    for check, check_id in zip(checks, ids):  # noqa: B905 - of one length by construction
         if observers:
-            event = {"run_id": options.run_id, "check_id": check_id, "subject": check}
-            observers.notify(RunEvent(kind="check_started", **event))
-            into.append(await run_check(check, trace, check_id, options))
-            observers.notify(RunEvent(kind="check_ended", **event, result=into[-1]))
+            observers.notify(RunEvent(kind="check_started", run_id=options.run_id, check_id=check_id, subject=check))
+        if isinstance(check, CodeCheck) and check.timeout is None and type(check).run is CodeCheck.run:
+            found = await _decided(check, trace, check_id, options)
         else:
-            into.append(await run_check(check, trace, check_id, options))
+            found = await run_check(check, trace, check_id, options)
+        if observers:
+            found = make_result(found) if isinstance(found, tuple) else found
+            event = RunEvent(kind="check_ended", run_id=options.run_id, check_id=check_id, subject=check, result=found)
+            observers.notify(event)
+        into.append(found)
+        if (found[0] if isinstance(found, tuple) else found.status) is not CheckStatus.PASS:
+            all_pass = False
+    return all_pass
+
+
+async def _decided(check: CodeCheck, trace: Trace, check_id: str, options: RunOptions) -> Finding | CheckResult:
+    """`run_check` for a check that code decides: the hot path."""
+    start = perf_counter()
+    try:
+        verdict = check.verdict(trace)
+        if verdict.__class__ is not Verdict:
+            verdict = await verdict if inspect.isawaitable(verdict) else verdict
+            if not isinstance(verdict, (Verdict, CheckResult)):
+                raise TypeError(_no_result(check, verdict))
+    except NoVerdict as problem:
+        verdict = problem.verdict()
+    except BaseException as error:
+        if must_stop(error) or not options.return_exception:
+            raise
+        verdict = _crashed(error)
+    if isinstance(verdict, CheckResult):
+        return finished(verdict, check, check_id, start)
+    return (*verdict, check.__class__, check.__dict__, check_id, start, perf_counter() - start)
 
 
 def nothing_was_checked() -> TestCaseError:
@@ -156,24 +191,22 @@ def nothing_was_checked() -> TestCaseError:
     )
 
 
-async def run_test_case(
-    name: str | None, trace: AnyTrace, checks: Sequence[AnyCheck], options: RunOptions
-) -> TestCaseResult:
+async def run_test_case(name: str | None, trace: Trace, checks: Sequence[Check], options: RunOptions) -> TestCaseResult:
     """Run the checks of a test case over its trace."""
     start = perf_counter()
-    results: list[CheckResult] = []
+    results = Findings()
     await run_checks(checks, identities(checks), trace, options, results)
-    error = nothing_was_checked() if options.strict and all(result.skipped for result in results) else None
-    timing = Timing.since(start)
+    error = nothing_was_checked() if options.strict and set(results.statuses()) <= {"skip"} else None
+    clock = clock_since(start)
     return construct(
         TestCaseResult,
         {
             "results": results,
-            "duration_ms": timing.milliseconds,
+            "duration_ms": milliseconds(clock),
             "last_interaction_index": None,
             "error": error,
             "name": name,
             "run_id": options.run_id,
-            "timing": timing,
+            "timing": clock,
         },
     )

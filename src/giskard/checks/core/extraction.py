@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from pydantic import AfterValidator
 
-from giskard.checks.core._path_query import Scope
+from giskard.checks.core._path_query import Query, Scope
 from giskard.checks.core._path_views import ABSENT, view_of, walk
 from giskard.checks.utils.frozen import view
 from giskard.checks.utils.plain import SCALARS, to_plain
 
 if TYPE_CHECKING:
-    from giskard.checks.core._path_query import Query, Segment
+    from giskard.checks.core._path_query import Segment
 
 __all__ = ["JSONPathStr", "NoMatch", "Path", "PathSyntaxError", "compile_path", "resolve"]
 
@@ -111,7 +111,7 @@ class Path:
             if type(found) in SCALARS:
                 return found
             return self._no_match if found is ABSENT else to_plain(found, opaque=view)
-        return [to_plain(item, opaque=view) for item in self.raw(trace)]
+        return to_plain(self.raw(trace), opaque=view)
 
     def raw(self, trace: Any) -> Any:
         """As `resolve`, with each value as it is held by the trace: read it, do not change it."""
@@ -209,9 +209,12 @@ def compile_path(key: str) -> Path:
     return _compiled(key)
 
 
+# ASCII names after dots and whole indices: no escapes, nothing that another reading could be given to.
+_PLAIN_STEP: Final = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(0|-?[1-9][0-9]{0,8})\]")
+_PLAIN_PATH: Final = re.compile(rf"trace(?:{_PLAIN_STEP.pattern})+")
+
 _EXPECTED: Final = (
-    "expected a JSONPath that starts with 'trace.', "
-    "such as 'trace.last.outputs' or 'trace.interactions[0].metadata'"
+    "expected a JSONPath that starts with 'trace.', such as 'trace.last.outputs' or 'trace.interactions[0].metadata'"
 )
 
 
@@ -223,9 +226,7 @@ def _compiled(key: str) -> Path:
         query = _grammar(key)
     except ValueError as error:
         reason = str(error)[:300]
-        raise PathSyntaxError(
-            f"{_shown(key)} is not a path: {reason}{_syntax_hint(key)}; {_EXPECTED}"
-        ) from None
+        raise PathSyntaxError(f"{_shown(key)} is not a path: {reason}{_syntax_hint(key)}; {_EXPECTED}") from None
     return Path(
         key,
         not query.segments,
@@ -237,7 +238,14 @@ def _compiled(key: str) -> Path:
 
 
 def _grammar(key: str) -> Query:
-    """The one door to the JSONPath library: opened by the first path, never by an import."""
+    """The parsed path: plain names and indices are split here, all else is for the JSONPath library.
+
+    The one door to that library, which costs more to import than the rest of a small test run takes: it
+    is opened by the first path that needs it, never by an import.
+    """
+    if _PLAIN_PATH.fullmatch(key):
+        steps = [int(index) if index else name for name, index in _PLAIN_STEP.findall(key, len(_PREFIX) - 1)]
+        return Query(tuple(steps))
     from giskard.checks.core._path_grammar import parse  # noqa: PLC0415
 
     return parse(key)

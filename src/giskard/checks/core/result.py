@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import Annotated, Any, Generic, Literal, NoReturn, cast
+from typing import Annotated, Any, Generic, NoReturn, cast
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     PlainSerializer,
     SerializeAsAny,
-    ValidatorFunctionWrapHandler,
     WrapValidator,
     computed_field,
     model_validator,
@@ -20,10 +18,19 @@ from pydantic import (
 from typing_extensions import Self, TypeVar
 
 from giskard.checks.core._models import Document, construct, read_version
+from giskard.checks.core.check_result import (
+    CheckResult,
+    CheckStatus,
+    Findings,
+    Metric,
+    Result,
+    Severity,
+    Text,
+    Verdict,
+    counted,
+)
 from giskard.checks.core.interaction.trace import Trace
-from giskard.checks.core.timing import Timing
-from giskard.checks.core.usage import Usage
-from giskard.checks.utils.json_safe import json_safe
+from giskard.checks.core.timing import TimingField
 
 __all__ = [
     "CheckResult",
@@ -37,22 +44,13 @@ __all__ = [
     "TestCaseError",
     "TestCaseResult",
     "TestCaseStatus",
+    "load_trace",
+    "Verdict",
     "raise_failures",
     "roll_up",
 ]
 
-Severity = Literal["error", "warning"]
-JsonSafe = PlainSerializer(json_safe, when_used="json")
-TraceT = TypeVar("TraceT", bound=Trace[Any, Any], default=Trace[Any, Any])
-
-
-class CheckStatus(StrEnum):
-    """The four states of a check, always told apart."""
-
-    PASS = "pass"
-    FAIL = "fail"
-    ERROR = "error"
-    SKIP = "skip"
+TraceT = TypeVar("TraceT", bound=Trace, default=Trace)
 
 
 class TestCaseStatus(StrEnum):
@@ -75,170 +73,15 @@ class ScenarioStatus(StrEnum):
     SKIP = "skip"
 
 
-class Result(BaseModel):
-    """A frozen record that is equal to another one whenever all but the timing is equal."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True, arbitrary_types_allowed=True)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        mine, theirs = self.__dict__, other.__dict__
-        return all(theirs.get(name) == value for name, value in mine.items() if name not in _CLOCKS)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-_CLOCKS = frozenset({"timing"})
-
-
-class Metric(Result):
-    """A named number that a check measured on its way to a verdict."""
-
-    name: str
-    value: float | int
-
-
-class CheckResult(Result):
-    """What a check found.
-
-    Use `success`, `failure`, `skip` and `error` to make one.
-    """
-
-    status: CheckStatus
-    message: str | None = None
-    details: Annotated[dict[str, Any], JsonSafe] = Field(default_factory=dict[str, Any])
-    metrics: list[Metric] = Field(default_factory=list[Metric])
-    check_id: str | None = None
-    severity: Severity = "error"
-    error_kind: str | None = None
-    """Why no verdict could be reached: missing_value, bad_type, timeout, crash, cancelled, config, …"""
-    retryable: bool = False
-    usage: Usage | None = None
-    timing: Timing | None = None
-
-    @classmethod
-    def success(
-        cls,
-        message: str | None = None,
-        details: dict[str, Any] | None = None,
-        metrics: Sequence[Metric] = (),
-        *,
-        usage: Usage | None = None,
-    ) -> CheckResult:
-        """The check holds."""
-        return _check_result(CheckStatus.PASS, message, details, metrics, usage=usage)
-
-    @classmethod
-    def failure(
-        cls,
-        message: str | None = None,
-        details: dict[str, Any] | None = None,
-        metrics: Sequence[Metric] = (),
-        *,
-        usage: Usage | None = None,
-    ) -> CheckResult:
-        """The check does not hold."""
-        return _check_result(CheckStatus.FAIL, message, details, metrics, usage=usage)
-
-    @classmethod
-    def skip(
-        cls,
-        message: str | None = None,
-        details: dict[str, Any] | None = None,
-        metrics: Sequence[Metric] = (),
-        *,
-        usage: Usage | None = None,
-    ) -> CheckResult:
-        """The check does not apply here."""
-        return _check_result(CheckStatus.SKIP, message, details, metrics, usage=usage)
-
-    @classmethod
-    def error(
-        cls,
-        message: str | None = None,
-        details: dict[str, Any] | None = None,
-        metrics: Sequence[Metric] = (),
-        *,
-        error_kind: str = "unknown",
-        retryable: bool = False,
-        usage: Usage | None = None,
-    ) -> CheckResult:
-        """No verdict could be reached; `error_kind` says why in a word, `message` in a sentence."""
-        return _check_result(
-            CheckStatus.ERROR, message, details, metrics, error_kind=error_kind, retryable=retryable, usage=usage
-        )
-
-    @property
-    def passed(self) -> bool:
-        """Whether the status is PASS."""
-        return self.status is CheckStatus.PASS
-
-    @property
-    def failed(self) -> bool:
-        """Whether the status is FAIL."""
-        return self.status is CheckStatus.FAIL
-
-    @property
-    def errored(self) -> bool:
-        """Whether the status is ERROR."""
-        return self.status is CheckStatus.ERROR
-
-    @property
-    def skipped(self) -> bool:
-        """Whether the status is SKIP."""
-        return self.status is CheckStatus.SKIP
-
-    @property
-    def name(self) -> str:
-        """The check's name, else its kind."""
-        return str(self.details.get("check_name") or self.details.get("check_kind") or self.check_id or "check")
-
-    def summary(self) -> str:
-        """Name, state and reason in a line."""
-        state = self.status.value.upper()
-        if self.failed and self.severity == "warning":
-            state = "FAIL (warning)"
-        return f"{self.name}: {state}" + (f": {self.message}" if self.message else "")
-
-
-def _check_result(
-    status: CheckStatus,
-    message: str | None,
-    details: dict[str, Any] | None,
-    metrics: Sequence[Metric],
-    error_kind: str | None = None,
-    retryable: bool = False,
-    usage: Usage | None = None,
-) -> CheckResult:
-    if message is not None and type(message) is not str:
-        message = str(message)
-    return construct(
-        CheckResult,
-        {
-            "status": status,
-            "message": message,
-            "details": details if details is not None else {},
-            "metrics": list(metrics),
-            "check_id": None,
-            "severity": "error",
-            "error_kind": error_kind,
-            "retryable": retryable,
-            "usage": usage,
-            "timing": None,
-        },
-    )
-
-
 class TestCaseError(Result):
     """Why a test case could not be executed."""
 
     __test__ = False
 
-    message: str
-    exception_type: str
-    traceback: str | None = None
-    phase: str | None = None
+    message: Text
+    exception_type: Text
+    traceback: Text | None = None
+    phase: Text | None = None
     error_kind: str = "crash"
     retryable: bool = False
 
@@ -260,7 +103,26 @@ def roll_up(statuses: Iterable[str]) -> str:
 
 def _effective(result: CheckResult) -> str:
     """The status that counts: a failed check that only warns does not fail its case."""
-    return "pass" if result.status == "fail" and result.severity == "warning" else result.status
+    return counted(result.status, result.severity)
+
+
+class _ResultsOf:
+    """Reads the ``results`` of a test case's result, which are made when they are first asked for."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> list[CheckResult]:
+        if instance is None:  # pydantic looks for defaults on the class: there are none
+            raise AttributeError("results")
+        found = instance.__dict__["results"]
+        if type(found) is Findings:
+            found = instance.__dict__["results"] = found.results()
+        return found
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        raise AttributeError("results of a test case's result cannot be set")
+
+
+def _readable(results: Any) -> list[CheckResult]:
+    return results.results() if type(results) is Findings else results
 
 
 class TestCaseResult(Document, Result):
@@ -268,13 +130,15 @@ class TestCaseResult(Document, Result):
 
     __test__ = False
 
-    results: list[CheckResult] = Field(default_factory=list[CheckResult])
+    results: Annotated[list[CheckResult], PlainSerializer(_readable, return_type=list[CheckResult])] = Field(
+        default_factory=list[CheckResult]
+    )
     duration_ms: int = 0
     last_interaction_index: int | None = None
     error: TestCaseError | None = None
-    name: str | None = None
+    name: Text | None = None
     run_id: str | None = None
-    timing: Timing | None = None
+    timing: TimingField = None
 
     @computed_field
     @property
@@ -282,10 +146,9 @@ class TestCaseResult(Document, Result):
         """ERROR when `error` is set or a check errored, else FAIL, else SKIP when all were skipped, else PASS."""
         if self.error is not None:
             return TestCaseStatus.ERROR
-        for result in self.results:
-            if result.status is not CheckStatus.PASS:
-                return TestCaseStatus(roll_up(map(_effective, self.results)))
-        return TestCaseStatus.PASS
+        found = self.__dict__["results"]
+        statuses = found.statuses() if type(found) is Findings else map(_effective, found)
+        return TestCaseStatus(roll_up(statuses))
 
     @property
     def passed(self) -> bool:
@@ -321,12 +184,17 @@ class TestCaseResult(Document, Result):
         """Raise AssertionError with `format_failures` unless the status is PASS."""
         __tracebackhide__ = True
         if not self.passed:
-            raise_failures(f"test case {self.name!r}" if self.name else "test case", self.status, self.format_failures())
+            raise_failures(
+                f"test case {self.name!r}" if self.name else "test case", self.status, self.format_failures()
+            )
 
     @model_validator(mode="before")
     @classmethod
     def _read(cls, data: Any) -> Any:
         return read_version(cls, cast("dict[str, Any]", data)) if isinstance(data, dict) else data
+
+
+setattr(TestCaseResult, "results", _ResultsOf())  # noqa: B010 - in the class body it would be taken for a default
 
 
 def raise_failures(what: str, status: str, lines: Iterable[str]) -> NoReturn:
@@ -335,15 +203,16 @@ def raise_failures(what: str, status: str, lines: Iterable[str]) -> NoReturn:
     raise AssertionError("\n".join([f"{what}: {status.upper()}", *(f"  {line}" for line in lines)]))
 
 
-class _LoadedTrace(Trace[Any, Any]):
+class _LoadedTrace(Trace):
     """A trace of a type that is not known where it is loaded: its further fields are kept as data."""
 
     model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
 
-def _load_trace(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+def load_trace(value: Any, handler: Callable[[Any], Any] = Trace.model_validate) -> Any:
+    """A trace, also of a type that is not known here: its computed fields are kept as they were."""
     if isinstance(value, Trace):
-        return cast("Trace[Any, Any]", value)
+        return cast("Trace", value)
     trace = handler(value)
     if type(trace) is Trace and isinstance(value, dict):
         further = {k: v for k, v in cast("dict[str, Any]", value).items() if k not in {*Trace.model_fields, "last"}}
@@ -357,10 +226,10 @@ class _Attempt(Result, Generic[TraceT]):
 
     steps: list[TestCaseResult] = Field(default_factory=list[TestCaseResult])
     duration_ms: int = 0
-    final_trace: Annotated[SerializeAsAny[TraceT], WrapValidator(_load_trace)]
+    final_trace: Annotated[SerializeAsAny[TraceT], WrapValidator(lambda value, handler: load_trace(value, handler))]
     trial: int = 1
     conversation_id: str | None = None
-    timing: Timing | None = None
+    timing: TimingField = None
 
     @computed_field
     @property
@@ -410,11 +279,11 @@ class ScenarioAttempt(_Attempt[TraceT], Generic[TraceT]):
 class ScenarioResult(Document, _Attempt[TraceT], Generic[TraceT]):
     """What a run of a scenario found: its last attempt, with the earlier ones beside it."""
 
-    scenario_name: str
+    scenario_name: Text
     multiple_runs: int = 1
     runs_executed: int = 1
-    tags: list[str] = Field(default_factory=list[str])
-    scenario_id: str | None = None
+    tags: list[Text] = Field(default_factory=list[Text])
+    scenario_id: Text | None = None
     run_id: str | None = None
     earlier_attempts: list[ScenarioAttempt[TraceT]] = Field(default_factory=list[ScenarioAttempt[TraceT]])
 

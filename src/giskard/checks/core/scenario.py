@@ -12,7 +12,7 @@ from typing_extensions import Self
 
 from giskard.checks.core._models import Document, StrictModel, read_version
 from giskard.checks.core.check import Check, Checks, validate_checks
-from giskard.checks.core.events import Observers, RunObserver
+from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions
 from giskard.checks.core.interaction.base import InteractionSpec
 from giskard.checks.core.interaction.interact import Interact
@@ -27,7 +27,7 @@ from giskard.checks.utils.threads import WorkerPool
 
 __all__ = ["Scenario", "Step", "scenario"]
 
-Turn = Interaction[Any, Any] | InteractionSpec[Any, Any, Any]
+Turn = Interaction | InteractionSpec
 
 
 def _validate_turns(value: Any) -> list[Any]:
@@ -52,7 +52,7 @@ class Step(StrictModel, Generic[In, Out, TraceT]):
     """Interactions, and the checks that run once all of them are done."""
 
     interacts: Turns = Field(default_factory=list[Turn])
-    checks: Checks = Field(default_factory=list[Check[Any, Any, Any]])
+    checks: Checks = Field(default_factory=list[Check])
 
 
 class Scenario(Document, StrictModel, Generic[In, Out, TraceT]):
@@ -137,28 +137,28 @@ class Scenario(Document, StrictModel, Generic[In, Out, TraceT]):
             self.add_interaction(interaction)
         return self
 
-    def check(self, check: Check[Any, Any, Any]) -> Self:
+    def check(self, check: Check) -> Self:
         """Add a check to the last step."""
         (valid,) = validate_checks([check])
         if not self.steps:
             self.steps.append(Step())
-        cast("list[Check[Any, Any, Any]]", self.steps[-1].checks).append(valid)
+        cast("list[Check]", self.steps[-1].checks).append(valid)
         return self
 
-    def checks(self, *checks: Check[Any, Any, Any]) -> Self:
+    def checks(self, *checks: Check) -> Self:
         """Add several checks to the last step."""
         for check in checks:
             self.check(check)
         return self
 
-    def append(self, item: Turn | Check[Any, Any, Any] | Step[Any, Any, Any]) -> Self:
+    def append(self, item: Turn | Check | Step[Any, Any, Any]) -> Self:
         """Add an interaction, a spec, a check or a whole step."""
         if isinstance(item, Step):
             self.steps.append(cast("Step[In, Out, TraceT]", item))
             return self
         return self.check(item) if isinstance(item, Check) else self.add_interaction(item)
 
-    def extend(self, *items: Turn | Check[Any, Any, Any] | Step[Any, Any, Any]) -> Self:
+    def extend(self, *items: Turn | Check | Step[Any, Any, Any]) -> Self:
         """Add several items, in order."""
         for item in items:
             self.append(item)
@@ -211,7 +211,7 @@ class Scenario(Document, StrictModel, Generic[In, Out, TraceT]):
         ScenarioResult
             Of the last attempt, with the earlier ones beside it.
         """
-        options = RunOptions(return_exception=return_exception, strict=strict, observers=Observers(observers))
+        options = RunOptions.of_a_new_run(return_exception, strict, observers)
         targets = Targets(target=target, factory=target_factory)
         with WorkerPool(1) as pool:
             return await self.run_within(options, targets, pool, multiple_runs=multiple_runs)
@@ -241,6 +241,6 @@ class Scenario(Document, StrictModel, Generic[In, Out, TraceT]):
         return InContext(coroutine, contextvars.copy_context())
 
 
-def scenario(name: str = "Unnamed Scenario", **fields: Any) -> Scenario[Any, Any, Any]:
+def scenario(name: str = "Unnamed Scenario", **fields: Any) -> Scenario:
     """A scenario to build on: ``scenario("name").interact(…).check(…)``."""
     return Scenario(name, **fields)

@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any, cast
 from giskard.checks.core._models import construct
 from giskard.checks.core.attempt import Attempt, current_attempt
 from giskard.checks.core.check import Check
+from giskard.checks.core.check_result import CheckResult, Findings
 from giskard.checks.core.events import RunEvent
 from giskard.checks.core.exceptions import InteractionGenerationError, LimitExceededError
 from giskard.checks.core.execution import RunOptions, finished, identities, nothing_was_checked, run_checks
 from giskard.checks.core.failures import failure_of, must_stop, original_of
 from giskard.checks.core.interaction.base import InteractionSpec, extend
-from giskard.checks.core.interaction.interact import Interact, bind_target, trace_type_of
+from giskard.checks.core.interaction.interact import Interact, bind_target
 from giskard.checks.core.interaction.interaction import Interaction
-from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.interaction.trace import Trace, empty_trace, trace_type_of
 from giskard.checks.core.result import (
-    CheckResult,
     ScenarioAttempt,
     ScenarioResult,
     TestCaseError,
     TestCaseResult,
 )
-from giskard.checks.core.timing import Timing
+from giskard.checks.core.timing import clock_since, milliseconds
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.ids import new_id
 from giskard.checks.utils.threads import WorkerPool
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Targets", "case_result", "not_run", "run_scenario"]
 
-AnyTrace = Trace[Any, Any]
+AnyTrace = Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +62,21 @@ class Targets:
 
 
 async def run_scenario(
-    scenario: Scenario[Any, Any, Any],
+    scenario: Scenario,
     targets: Targets,
     options: RunOptions,
     pool: WorkerPool,
     *,
     scenario_id: str,
     multiple_runs: int,
-) -> ScenarioResult[Any]:
+) -> ScenarioResult:
     """Run a scenario up to `multiple_runs` times, until an attempt is not PASS.
 
     A real cancellation comes out with what was finished as its ``partial_result``.
     """
     start = perf_counter()
     observers = options.observers
-    seen: dict[str, int] = {}
-    ids = [identities(step.checks, seen) for step in scenario.steps]
+    ids = identities(check for step in scenario.steps for check in step.checks)
     event: dict[str, Any] = {
         "run_id": options.run_id,
         "scenario_id": scenario_id,
@@ -108,25 +107,26 @@ class _Run:
 
     def __init__(
         self,
-        scenario: Scenario[Any, Any, Any],
-        ids: list[list[str]],
+        scenario: Scenario,
+        ids: list[str],
         options: RunOptions,
         attempt: Attempt,
         event: dict[str, Any],
     ) -> None:
         self.scenario = scenario
-        self.ids = ids
+        self.ids = ids  # of all checks, step after step
         self.options = options
         self.attempt = attempt
         self.event = {**event, "trial": attempt.trial}
-        self.trace: AnyTrace = Trace()
+        self.trace: AnyTrace = empty_trace(Trace, {})
         self.steps: list[TestCaseResult] = []
+        self.completed = False  # whether all steps ran and passed
         self.start = perf_counter()
-        self.timing = Timing(self.start, 0.0)
+        self.clock = (self.start, 0.0)
         # Of the step that runs now:
         self._step_start = self.start
         self._step_turns = 0
-        self._step_results: list[CheckResult] = []
+        self._step_results = Findings()
 
     async def complete(self, targets: Targets) -> bool:
         """Run all steps; whether the attempt is PASS."""
@@ -152,18 +152,19 @@ class _Run:
                 raise original_of(failure)
             self._end_step_early(failure_of(failure, "input_generation"))
         self._close()
-        return all(step.passed for step in self.steps)
+        return self.completed
 
     def _close(self) -> None:
         self.steps.extend(self._skipped(index) for index in range(len(self.steps), len(self.scenario.steps)))
         if self.options.strict and all(result.skipped for step in self.steps for result in step.results):
             self._blame(nothing_was_checked())
-        self.timing = Timing.since(self.start)
+        self.clock = clock_since(self.start)
         if self.options.observers:
             self.options.observers.notify(RunEvent(kind="attempt_ended", **self.event, result=self.result()))
 
     def _blame(self, error: TestCaseError) -> None:
         """Set `error` on the last step, unless an error is there already."""
+        self.completed = False
         if not self.steps:
             self.steps.append(TestCaseResult(error=error))
         elif all(step.error is None for step in self.steps):
@@ -194,26 +195,31 @@ class _Run:
 
     async def _with_target(self, targets: Targets) -> None:
         async with opened_target(targets) as target:
-            kind = self.scenario.trace_type or trace_type_of(target) or Trace
-            self.trace = kind(annotations=self.scenario.annotations)
+            kind = self.scenario.trace_type or trace_type_of(target) or trace_type_of(self.scenario.target) or Trace
+            self.trace = empty_trace(kind, self.scenario.annotations)
             if target is not MISSING:
                 self.attempt.target = bind_target(target) if callable(target) else target
             await self._run_steps()
 
     async def _run_steps(self) -> None:
-        for step, ids in zip(self.scenario.steps, self.ids, strict=True):
+        first = 0
+        for step in self.scenario.steps:
             self._step_start = perf_counter()
             self._step_turns = len(self.trace.interactions)
-            self._step_results = results = []
+            self._step_results = results = Findings()
+            checks = step.checks
+            ids = self.ids[first : first + len(checks)]
+            first += len(checks)
             for item in step.interacts:
                 await self._add_turns(item)
-            await run_checks(step.checks, ids, self.trace, self.options, results)
+            all_pass = await run_checks(checks, ids, self.trace, self.options, results)
             result = self._step_result(None)
             self.steps.append(result)
-            if not result.passed:
+            if not all_pass and not result.passed:
                 return
+        self.completed = True
 
-    async def _add_turns(self, item: Interaction[Any, Any] | InteractionSpec[Any, Any, Any]) -> None:
+    async def _add_turns(self, item: Interaction | InteractionSpec) -> None:
         turn = item
         if type(item) is Interact:
             turn = item.static_turn() or item
@@ -239,17 +245,17 @@ class _Run:
 
     def _step_result(self, error: TestCaseError | None) -> TestCaseResult:
         turns = len(self.trace.interactions)
-        timing = Timing.since(self._step_start)
+        clock = clock_since(self._step_start)
         return construct(
             TestCaseResult,
             {
                 "results": self._step_results,
-                "duration_ms": timing.milliseconds,
+                "duration_ms": milliseconds(clock),
                 "last_interaction_index": turns - 1 if turns > self._step_turns else None,
                 "error": error,
                 "name": None,
                 "run_id": self.options.run_id,
-                "timing": timing,
+                "timing": clock,
             },
         )
 
@@ -259,23 +265,30 @@ class _Run:
         if index >= len(self.scenario.steps):
             self._blame(error)
             return
-        step, ids = self.scenario.steps[index], self.ids[index]
+        checks, ids = self._checks_of(index)
         done = len(self._step_results)
-        rest = zip(step.checks[done:], ids[done:], strict=True)
-        self._step_results += [_skip(check, check_id, "not run: the step ended with an error") for check, check_id in rest]
+        rest = zip(checks[done:], ids[done:], strict=True)
+        self._step_results += [
+            _skip(check, check_id, "not run: the step ended with an error") for check, check_id in rest
+        ]
         self.steps.append(self._step_result(error))
-        self._step_results = []
+        self._step_results = Findings()
 
     def _skipped(self, index: int) -> TestCaseResult:
         """The result of a step that an earlier one kept from running."""
-        step, ids = self.scenario.steps[index], self.ids[index]
         message = "not run: an earlier step did not pass"
-        results = [_skip(check, check_id, message) for check, check_id in zip(step.checks, ids, strict=True)]
+        results = [_skip(check, check_id, message) for check, check_id in zip(*self._checks_of(index), strict=True)]
         if not results:
             results = [CheckResult.skip(message, {"check_name": "step"})]
         return TestCaseResult(results=results, run_id=self.options.run_id)
 
-    def result(self) -> ScenarioAttempt[Any]:
+    def _checks_of(self, index: int) -> tuple[Sequence[Check], list[str]]:
+        """The checks of a step, and their ids."""
+        first = sum(len(step.checks) for step in self.scenario.steps[:index])
+        checks = self.scenario.steps[index].checks
+        return checks, self.ids[first : first + len(checks)]
+
+    def result(self) -> ScenarioAttempt:
         """What the attempt found."""
         return construct(ScenarioAttempt, self.values())
 
@@ -283,15 +296,15 @@ class _Run:
         """The fields that an attempt and a scenario result share."""
         return {
             "steps": self.steps,
-            "duration_ms": self.timing.milliseconds,
+            "duration_ms": milliseconds(self.clock),
             "final_trace": self.trace,
             "trial": self.attempt.trial,
             "conversation_id": self.attempt.conversation_id,
-            "timing": self.timing,
+            "timing": self.clock,
         }
 
 
-def _skip(check: Check[Any, Any, Any], check_id: str, message: str) -> CheckResult:
+def _skip(check: Check, check_id: str, message: str) -> CheckResult:
     return finished(CheckResult.skip(message), check, check_id, perf_counter())
 
 
@@ -306,18 +319,18 @@ def _cancelled() -> TestCaseError:
 
 
 def _scenario_result(
-    scenario: Scenario[Any, Any, Any],
+    scenario: Scenario,
     attempts: Sequence[_Run],
     options: RunOptions,
     scenario_id: str,
     multiple_runs: int,
     start: float,
-) -> ScenarioResult[Any]:
-    timing = Timing.since(start)
+) -> ScenarioResult:
+    clock = clock_since(start)
     values = {
         **attempts[-1].values(),
-        "duration_ms": timing.milliseconds,
-        "timing": timing,
+        "duration_ms": milliseconds(clock),
+        "timing": clock,
         "scenario_name": scenario.name,
         "multiple_runs": multiple_runs,
         "runs_executed": len(attempts),
@@ -329,9 +342,7 @@ def _scenario_result(
     return construct(ScenarioResult, values)
 
 
-def case_result(
-    case: TestCase[Any, Any, Any], result: TestCaseResult, scenario_id: str, options: RunOptions
-) -> ScenarioResult[Any]:
+def case_result(case: TestCase, result: TestCaseResult, scenario_id: str, options: RunOptions) -> ScenarioResult:
     """The result of a test case as that of a scenario of one step."""
     return construct(
         ScenarioResult,
@@ -341,7 +352,7 @@ def case_result(
             "final_trace": case.trace,
             "trial": 1,
             "conversation_id": None,
-            "timing": result.timing,
+            "timing": result.__dict__["timing"],
             "scenario_name": case.name or "Unnamed test case",
             "multiple_runs": 1,
             "runs_executed": 1,
@@ -354,17 +365,19 @@ def case_result(
 
 
 def not_run(
-    member: Scenario[Any, Any, Any] | TestCase[Any, Any, Any],
+    member: Scenario | TestCase,
     scenario_id: str,
     options: RunOptions,
     error: TestCaseError,
-) -> ScenarioResult[Any]:
+) -> ScenarioResult:
     """The result of a scenario or test case that `error` kept from running: it is marked, not left out."""
     steps = getattr(member, "steps", [member])
     results: list[TestCaseResult] = []
     seen: dict[str, int] = {}
     for step in steps:
-        skips = [_skip(check, check_id, "not run") for check, check_id in zip(step.checks, identities(step.checks, seen))]
+        skips = [
+            _skip(check, check_id, "not run") for check, check_id in zip(step.checks, identities(step.checks, seen))
+        ]
         results.append(TestCaseResult(results=skips, run_id=options.run_id))
     results[:1] = [(results[0] if results else TestCaseResult()).model_copy(update={"error": error})]
     return ScenarioResult(
@@ -385,7 +398,8 @@ async def opened_target(targets: Targets) -> AsyncIterator[Any]:
     if factory is None:
         yield targets.target
         return
-    made = factory() if callable(factory) else factory
+    # A context manager made by `contextlib` can be called too, but only to decorate a function.
+    made = factory() if callable(factory) and not hasattr(type(factory), "__aenter__") else factory
     if inspect.isawaitable(made):
         made = await made
     if hasattr(made, "__aenter__"):

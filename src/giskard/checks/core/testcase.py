@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic
+from typing import Annotated, Any, Generic
 
-from pydantic import SerializeAsAny
+from pydantic import PlainValidator, SerializeAsAny
 
 from giskard.checks.core._models import Document, StrictModel, read_version
 from giskard.checks.core.check import Checks
-from giskard.checks.core.events import Observers, RunObserver
+from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions, run_test_case
 from giskard.checks.core.interaction.trace import Trace
-from giskard.checks.core.result import TestCaseResult
+from giskard.checks.core.result import TestCaseResult, load_trace
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.utils.sync import run_blocking
 
 __all__ = ["TestCase"]
+
+
+# A trace of any type is kept as it is.
+AnyTrace = Annotated[Trace, PlainValidator(load_trace), SerializeAsAny()]
 
 
 class TestCase(Document, StrictModel, Generic[In, Out, TraceT]):
@@ -39,7 +43,7 @@ class TestCase(Document, StrictModel, Generic[In, Out, TraceT]):
     __test__ = False  # pytest: this is not a class of tests
 
     name: str | None = None
-    trace: SerializeAsAny[Trace[Any, Any]]
+    trace: AnyTrace
     checks: Checks
     id: str | None = None
     tags: Sequence[str] = ()
@@ -66,7 +70,7 @@ class TestCase(Document, StrictModel, Generic[In, Out, TraceT]):
         observers
             Who is told of each check that starts and ends.
         """
-        options = RunOptions(return_exception=return_exception, strict=strict, observers=Observers(observers))
+        options = RunOptions.of_a_new_run(return_exception, strict, observers)
         return await run_test_case(self.name, self.trace, self.checks, options)
 
     def run_sync(self, *args: Any, **options: Any) -> TestCaseResult:

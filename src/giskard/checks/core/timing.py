@@ -4,56 +4,44 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any, cast
 
-from pydantic import GetCoreSchemaHandler
+from pydantic import Field, GetCoreSchemaHandler, PlainSerializer
 from pydantic_core import CoreSchema, core_schema
 
-__all__ = ["Timing"]
+__all__ = ["Clock", "Timing", "TimingField", "TimingOf", "clock_since", "milliseconds"]
 
-# The wall clock of the monotonic clock's zero: durations are exact, starts agree with each other.
+# The wall clock at the monotonic clock's zero: durations are exact, and starts agree with each other.
 _EPOCH = time.time() - time.perf_counter()
 
 
 class Timing:
     """A start in UTC and a duration in seconds.
 
-    It is small and made for every check and turn, so it holds clock readings, and makes the
-    dates when they are asked for.
+    Parameters
+    ----------
+    start
+        A reading of `time.perf_counter`, in seconds.
+    seconds
+        How long it took.
+    time_to_first_chunk
+        Seconds from the start to the first chunk of a stream, None when nothing was streamed.
     """
 
     __slots__ = ("_start", "seconds", "time_to_first_chunk")
 
-    seconds: float
-    """How long it took, in seconds."""
-    time_to_first_chunk: float | None
-    """Seconds from the start to the first chunk of a stream, None when nothing was streamed."""
-
     def __init__(self, start: float, seconds: float, time_to_first_chunk: float | None = None) -> None:
-        """`start` is a reading of `time.perf_counter`, in seconds."""
-        self._start = _EPOCH + start
+        self._start = start
         self.seconds = seconds
         self.time_to_first_chunk = time_to_first_chunk
-
-    @classmethod
-    def since(cls, start: float) -> Timing:
-        """From `start`, a reading of `time.perf_counter`, until now."""
-        return cls(start, time.perf_counter() - start)
 
     @property
     def started_at(self) -> datetime:
         """The start, as an aware datetime in UTC."""
-        return datetime.fromtimestamp(self._start, UTC)
-
-    @property
-    def milliseconds(self) -> int:
-        """The duration in whole milliseconds."""
-        return int(self.seconds * 1000)
+        return datetime.fromtimestamp(_EPOCH + self._start, UTC)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Timing):
-            return NotImplemented
-        return self._dumped() == other._dumped()
+        return self.dump() == other.dump() if isinstance(other, Timing) else NotImplemented
 
     def __hash__(self) -> int:
         return hash((self._start, self.seconds))
@@ -61,7 +49,8 @@ class Timing:
     def __repr__(self) -> str:
         return f"Timing(started_at={self.started_at.isoformat()!r}, seconds={self.seconds!r})"
 
-    def _dumped(self) -> dict[str, Any]:
+    def dump(self) -> dict[str, Any]:
+        """As JSON data."""
         return {
             "started_at": self.started_at.isoformat(),
             "seconds": self.seconds,
@@ -69,20 +58,58 @@ class Timing:
         }
 
     @classmethod
-    def _load(cls, data: Any) -> Timing:
+    def load(cls, data: Any) -> Timing:
+        """What `dump` gave, turned back.
+
+        Raises
+        ------
+        ValueError
+            When it is anything else.
+        """
         if isinstance(data, Timing):
             return data
-        if not isinstance(data, dict):
-            raise ValueError(f"expected a mapping with started_at and seconds, got {data!r}")  # noqa: TRY004 - for pydantic
+        if isinstance(data, tuple):
+            return cls(*cast("Clock", data))
         try:
             started = datetime.fromisoformat(data["started_at"]).timestamp()
             return cls(started - _EPOCH, float(data["seconds"]), data.get("time_to_first_chunk"))
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"expected started_at (ISO 8601) and seconds, got {data!r}: {error}") from None
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            cls._load,
-            serialization=core_schema.plain_serializer_function_ser_schema(lambda timing: timing._dumped()),
-        )
+        return core_schema.no_info_plain_validator_function(cls.load)
+
+
+Clock = tuple[float, float]
+"""A start and a duration, as a result holds them: the garbage collector need not look into it."""
+
+
+def _dump(timing: Any) -> dict[str, Any] | None:
+    return None if timing is None else Timing.load(timing).dump()
+
+
+TimingField = Annotated[Timing | None, PlainSerializer(_dump), Field(repr=False)]
+
+
+class TimingOf:
+    """Reads the ``timing`` of a result, which is made when it is asked for."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Timing | None:
+        if instance is None:  # pydantic looks for defaults on the class: there are none
+            raise AttributeError("timing")
+        clock = instance.__dict__.get("timing")
+        return None if clock is None else Timing.load(clock)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        raise AttributeError("timing of a result cannot be set")
+
+
+def clock_since(start: float) -> Clock:
+    """From `start`, a reading of `time.perf_counter`, until now."""
+    return start, time.perf_counter() - start
+
+
+def milliseconds(clock: Clock) -> int:
+    """The duration in whole milliseconds."""
+    return int(clock[1] * 1000)

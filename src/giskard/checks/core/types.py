@@ -19,7 +19,7 @@ __all__ = ["MISSING", "In", "Out", "Target", "TraceT"]
 
 In = TypeVar("In", default=Any)
 Out = TypeVar("Out", default=Any)
-TraceT = TypeVar("TraceT", bound="Trace[Any, Any]", default=Any)
+TraceT = TypeVar("TraceT", bound="Trace", default=Any)
 
 Target: TypeAlias = Callable[..., Any]
 """A system under test: any callable that turns inputs into outputs, sync, async or streaming."""

@@ -24,7 +24,7 @@ from giskard.checks.utils.threads import WorkerPool
 
 __all__ = ["SuiteRun", "positive_or_none"]
 
-Member = Scenario[Any, Any, Any] | TestCase[Any, Any, Any]
+Member = Scenario | TestCase
 
 
 def positive_or_none(name: str, value: Any) -> int | None:
@@ -62,8 +62,8 @@ class SuiteRun:
     timeout: float | None
     multiple_runs: int | None
     progress: bool
-    finish: Callable[[list[ScenarioResult[Any]], str, float], Any]
-    results: dict[int, ScenarioResult[Any]] = field(default_factory=dict[int, ScenarioResult[Any]])
+    finish: Callable[[list[ScenarioResult], str, float], Any]
+    results: dict[int, ScenarioResult] = field(default_factory=dict[int, ScenarioResult])
     start: float = field(default_factory=perf_counter)
 
     async def complete(self) -> Any:
@@ -101,9 +101,7 @@ class SuiteRun:
         self._notify("run_ended", result=result)
         return result
 
-    async def _side_by_side(
-        self, concurrency: int, todo: Iterator[int], ids: Sequence[str], pool: WorkerPool
-    ) -> None:
+    async def _side_by_side(self, concurrency: int, todo: Iterator[int], ids: Sequence[str], pool: WorkerPool) -> None:
         errors: BaseExceptionGroup[BaseException]
         try:
             async with asyncio.TaskGroup() as group:
@@ -129,7 +127,7 @@ class SuiteRun:
                     raise
                 self.results[index] = not_run(self.members[index], ids[index], self.options, failure_of(error, "run"))
 
-    async def _one(self, member: Member, scenario_id: str, pool: WorkerPool) -> ScenarioResult[Any]:
+    async def _one(self, member: Member, scenario_id: str, pool: WorkerPool) -> ScenarioResult:
         deadline = self.targets.deadline
         if deadline is not None and asyncio.get_running_loop().time() >= deadline[0]:
             message = f"not run: the {deadline[1]:g} s of the whole run were over"
@@ -141,13 +139,17 @@ class SuiteRun:
         self._notify("scenario_started", scenario_id=scenario_id, scenario_name=member.name, subject=member)
         run = run_test_case(member.name, member.trace, member.checks, self.options)
         result = case_result(member, await InContext(run, contextvars.copy_context()), scenario_id, self.options)
-        self._notify("scenario_ended", scenario_id=scenario_id, scenario_name=member.name, subject=member, result=result)
+        self._notify(
+            "scenario_ended", scenario_id=scenario_id, scenario_name=member.name, subject=member, result=result
+        )
         return result
 
     def partial_result(self) -> Any:
         """The suite's result of what is finished by now; the rest is marked as not run."""
         ids = self._ids()
-        cancelled = failure_of(asyncio.CancelledError("not run: the run was cancelled or interrupted before"), "cancelled")
+        cancelled = failure_of(
+            asyncio.CancelledError("not run: the run was cancelled or interrupted before"), "cancelled"
+        )
         results = [
             self.results[index] if index in self.results else not_run(member, ids[index], self.options, cancelled)
             for index, member in enumerate(self.members)

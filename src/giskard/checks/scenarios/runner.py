@@ -12,7 +12,7 @@ from giskard.checks.core.types import MISSING
 
 __all__ = ["ScenarioRunner", "get_runner"]
 
-AnyTraceT = TypeVar("AnyTraceT", bound=Trace[Any, Any])
+AnyTraceT = TypeVar("AnyTraceT", bound=Trace)
 
 
 class ScenarioRunner:
@@ -27,9 +27,7 @@ class ScenarioRunner:
         **options: Any,
     ) -> ScenarioResult[AnyTraceT]:
         """As `Scenario.run`; a `target` of None stands for none given."""
-        return await scenario.run(
-            MISSING if target is None else target, return_exception, multiple_runs, **options
-        )
+        return await scenario.run(MISSING if target is None else target, return_exception, multiple_runs, **options)
 
 
 @functools.cache

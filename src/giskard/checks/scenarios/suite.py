@@ -11,21 +11,21 @@ from typing_extensions import Self
 
 from giskard.checks.core import _late
 from giskard.checks.core._models import Document, StrictModel, read_version
-from giskard.checks.core.events import Observers, RunObserver
+from giskard.checks.core.events import RunObserver
 from giskard.checks.core.exceptions import RunInterruptedError
 from giskard.checks.core.execution import RunOptions
-from giskard.checks.core.result import Result, ScenarioResult, ScenarioStatus, raise_failures, roll_up
+from giskard.checks.core.result import Result, ScenarioResult, ScenarioStatus, Text, raise_failures, roll_up
 from giskard.checks.core.scenario import Scenario
 from giskard.checks.core.scenario_execution import Targets
 from giskard.checks.core.testcase import TestCase
-from giskard.checks.core.timing import Timing
+from giskard.checks.core.timing import TimingField, clock_since, milliseconds
 from giskard.checks.core.types import MISSING, In, Out
 from giskard.checks.scenarios._suite_run import SuiteRun, positive_or_none
 from giskard.checks.utils.sync import run_blocking
 
 __all__ = ["GroupStats", "GroupedSuiteResult", "Suite", "SuiteResult"]
 
-Member = Scenario[Any, Any, Any] | TestCase[Any, Any, Any]
+Member = Scenario | TestCase
 
 
 def _validate_member(item: Any) -> Any:
@@ -88,14 +88,14 @@ class GroupedSuiteResult(BaseModel):
 class SuiteResult(Document, Result):
     """What a run of a suite found, scenario by scenario, in their order."""
 
-    results: list[ScenarioResult[Any]] = Field(default_factory=list[ScenarioResult[Any]])
+    results: list[ScenarioResult] = Field(default_factory=list[ScenarioResult])
     duration_ms: int = 0
     suite: Annotated[Any, Field(exclude=True)] = None
-    recommendation: str | None = None
-    suite_name: str | None = None
-    suite_id: str | None = None
+    recommendation: Text | None = None
+    suite_name: Text | None = None
+    suite_id: Text | None = None
     run_id: str | None = None
-    timing: Timing | None = None
+    timing: TimingField = None
 
     @property
     def total(self) -> int:
@@ -160,7 +160,7 @@ class SuiteResult(Document, Result):
         return self.status is ScenarioStatus.SKIP
 
     @property
-    def failures_and_errors(self) -> list[ScenarioResult[Any]]:
+    def failures_and_errors(self) -> list[ScenarioResult]:
         """The scenarios that are FAIL or ERROR."""
         return [result for result in self.results if result.failed or result.errored]
 
@@ -193,9 +193,7 @@ class SuiteResult(Document, Result):
                 group = counts.setdefault(value, {"pass": 0, "fail": 0, "error": 0, "skip": 0})
                 group[result.status] += 1
         groups = {
-            value: GroupStats(
-                name=value, passed=n["pass"], failed=n["fail"], errored=n["error"], skipped=n["skip"]
-            )
+            value: GroupStats(name=value, passed=n["pass"], failed=n["fail"], errored=n["error"], skipped=n["skip"])
             for value, n in counts.items()
         }
         return GroupedSuiteResult(key=key, groups=groups)
@@ -219,6 +217,12 @@ class SuiteResult(Document, Result):
     def print_report(self, console: Any = None, group_by: str | None = None) -> None:
         """Print the results for a person, to the terminal or to a rich console of yours."""
         _late.resolve_late("report")(self, console, group_by=group_by)
+
+    def __repr_args__(self) -> Any:
+        # A short one: asyncio.run of Python 3.11 makes the repr of what it returns.
+        counts = ("passed", "failed", "errored", "skipped")
+        yield from (("suite_name", self.suite_name), ("status", self.status.value), ("total", self.total))
+        yield from ((name, getattr(self, f"{name}_count")) for name in counts)
 
     @model_validator(mode="before")
     @classmethod
@@ -316,7 +320,7 @@ class Suite(Document, StrictModel, Generic[In, Out]):
         run = SuiteRun(
             members=tuple(self.scenarios),
             targets=self._targets(target, target_factory),
-            options=RunOptions(return_exception=return_exception, strict=strict, observers=Observers(observers)),
+            options=RunOptions.of_a_new_run(return_exception, strict, observers),
             parallel=parallel,
             max_concurrency=positive_or_none("max_concurrency", max_concurrency),
             timeout=timeout,
@@ -349,14 +353,14 @@ class Suite(Document, StrictModel, Generic[In, Out]):
             target, factory = self.target, self.target_factory
         return Targets(target=target, factory=factory)
 
-    def _result(self, results: list[ScenarioResult[Any]], run_id: str, start: float) -> SuiteResult:
-        timing = Timing.since(start)
+    def _result(self, results: list[ScenarioResult], run_id: str, start: float) -> SuiteResult:
+        clock = clock_since(start)
         return SuiteResult(
             results=results,
-            duration_ms=timing.milliseconds,
+            duration_ms=milliseconds(clock),
             suite=self,
             suite_name=self.name,
             suite_id=self.id or self.name,
             run_id=run_id,
-            timing=timing,
+            timing=clock,
         )

@@ -20,9 +20,12 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-__all__ = ["decode", "encode", "import_callable", "import_path"]
+from giskard.checks.utils.frozen import FrozenList
 
-_TAGS = frozenset({"$callable", "$literal", "$type"})
+__all__ = ["decode", "encode", "escape", "import_callable", "import_path"]
+
+# The keys of the mappings that `encode` writes for what JSON has no form for.
+_MARKS = ({"$callable"}, {"$literal"}, {"$type", "value"})
 
 
 def import_path(value: Callable[..., Any]) -> str:
@@ -121,6 +124,19 @@ def _encode_mapping(value: Mapping[Any, Any]) -> Any:
     items = {str(key): encode(item) for key, item in value.items()}
     ambiguous = "kind" in items or any(key.startswith("$") for key in items)
     return {"$literal": items} if ambiguous else items
+
+
+def escape(value: Any) -> Any:
+    """`value` as a Python dump holds it: as it is, but what `decode` would take for an encoded value is marked."""
+    if isinstance(value, BaseModel):
+        return value if getattr(value, "_saves_itself", False) else escape(value.model_dump())
+    if type(value) in (list, FrozenList):
+        return [escape(item) for item in cast("list[Any]", value)]
+    if not isinstance(value, dict) or "kind" in value:
+        return value
+    data = cast("dict[Any, Any]", value)
+    escaped = {key: escape(item) for key, item in data.items()}
+    return {"$literal": escaped} if data.keys() in _MARKS else escaped
 
 
 def decode(value: Any) -> Any:

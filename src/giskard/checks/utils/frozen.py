@@ -134,7 +134,10 @@ def freeze(value: Any) -> Any:
     """
     if type(value) in _SAFE:
         return value
-    return _freeze(value, {})
+    try:
+        return _freeze(value, {})
+    except RecursionError:  # nested too deep to be copied
+        return value
 
 
 def _freeze(value: Any, memo: dict[int, Any]) -> Any:

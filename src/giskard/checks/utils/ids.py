@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import itertools
 import os
-import secrets
 
 __all__ = ["new_id"]
 
-_START = secrets.token_hex(6)
+_START = os.urandom(6).hex()
 _count = itertools.count(1)
-
 
 def new_id() -> str:
     """A text that no other call, in any process, gives."""

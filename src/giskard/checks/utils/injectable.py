@@ -32,7 +32,7 @@ class Injectable:
         When a required parameter asks for something that is not there.
     """
 
-    __slots__ = ("_by_keyword", "_by_position", "function", "is_async")
+    __slots__ = ("_by_keyword", "_by_position", "_chosen", "function", "is_async")
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class Injectable:
         self.is_async = is_async_callable(function)
         self._by_position: list[str] = []
         self._by_keyword: dict[str, str] = {}
+        self._chosen: dict[str, str] = {}  # parameter -> the name that it asks for
         try:
             signature = inspect.signature(function)
         except (TypeError, ValueError):  # some builtins have none: they take the one thing there is
@@ -55,7 +56,7 @@ class Injectable:
     def _plan(
         self, signature: inspect.Signature, names: tuple[str, ...], default: str, annotated: Mapping[str, str]
     ) -> None:
-        chosen: dict[str, str] = {}
+        chosen = self._chosen
         unresolved: list[str] = []
         for parameter in signature.parameters.values():
             if parameter.kind in _VARIADIC:
@@ -73,12 +74,12 @@ class Injectable:
                 f"{self.function!r} has {_listed('parameter', unresolved)} that nothing fills; parameters can be "
                 f"named {', '.join(names)}, or have a default"
             )
-        self._assign(signature, chosen)
+        self._assign(signature)
 
-    def _assign(self, signature: inspect.Signature, chosen: dict[str, str]) -> None:
+    def _assign(self, signature: inspect.Signature) -> None:
         by_position = True  # until a parameter keeps its default: what comes after it goes by keyword
         for parameter in signature.parameters.values():
-            name = chosen.get(parameter.name)
+            name = self._chosen.get(parameter.name)
             if name is None:
                 by_position = by_position and parameter.kind in _VARIADIC
             elif by_position and parameter.kind in _POSITIONAL:
@@ -94,6 +95,10 @@ class Injectable:
     def asks_for(self, name: str) -> bool:
         """Whether a parameter gets `name`."""
         return name in self._by_position or name in self._by_keyword.values()
+
+    def parameter_of(self, name: str) -> str | None:
+        """The first parameter that gets `name`."""
+        return next((parameter for parameter, chosen in self._chosen.items() if chosen == name), None)
 
     def __call__(self, values: Mapping[str, Any]) -> Any:
         """Call the function with what it asks for out of `values`."""

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-__all__ = ["describe", "json_safe", "tagged"]
+__all__ = ["Shown", "describe", "finite", "json_safe", "tagged", "utf8"]
 
 # pydantic's serializer stops at 255 levels; what lies deeper is written as text.
 _MAX_DEPTH = 180
@@ -29,15 +29,28 @@ def describe(value: object) -> str:
     return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}… ({len(text):,} characters)"
 
 
+class Shown(str):
+    """The `describe` of a value, as a part of another object's ``repr``."""
+
+    __slots__ = ()
+
+    def __new__(cls, value: object) -> Shown:
+        return str.__new__(cls, describe(value))
+
+    def __repr__(self) -> str:
+        return str.__str__(self)
+
+
 def tagged(value: object, text: str | None = None) -> dict[str, str]:
     """The text of an object that JSON has no form for, with its type beside it."""
     kind: type[object] = type(value)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    return {"$type": _utf8(name), "$text": _utf8(describe(value) if text is None else text)}
+    return {"$type": utf8(name), "$text": utf8(describe(value) if text is None else text)}
 
 
-def _utf8(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+def utf8(text: str) -> str:
+    """`text`, with what UTF-8 cannot hold (halves of surrogate pairs) written as an escape."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def json_safe(value: Any) -> Any:
@@ -65,6 +78,8 @@ def _safe(value: Any, depth: int, path: set[int]) -> Any:
     if id(value) in path:
         return tagged(value, "<the same object again: a cycle>")
     if depth >= _MAX_DEPTH:
+        if isinstance(value, dict) and value.keys() == {"$type", "$text"}:  # it was written and loaded before
+            return value
         return tagged(value, f"<nested deeper than {_MAX_DEPTH} levels>")
     path.add(id(value))
     try:
@@ -118,11 +133,16 @@ def _is_utf8(text: str) -> bool:
 
 
 def _safe_text(text: str) -> Any:
-    return text if text.isascii() or _is_utf8(text) else tagged(text, _utf8(text))
+    return text if text.isascii() or _is_utf8(text) else tagged(text, utf8(text))
 
 
 def _safe_int(value: int) -> Any:
     return value if value.bit_length() <= _MAX_BITS else tagged(value, hex(value))
+
+
+def finite(number: float) -> float | str:
+    """`number`, or the text of one that JSON has no form for, from which it can be read again."""
+    return number if math.isfinite(number) else repr(number)
 
 
 def _safe_float(value: float) -> Any:

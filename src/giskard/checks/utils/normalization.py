@@ -12,6 +12,8 @@ from collections.abc import Mapping, Set
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
+from giskard.checks.utils.plain import is_mock_call, is_named_tuple
+
 __all__ = ["NormalizationForm", "fold_string", "normalize_data", "normalize_string"]
 
 NormalizationForm: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
@@ -143,7 +145,7 @@ _fold_long = lru_cache(maxsize=_REMEMBERED)(_fold)
 def _normalize_data(value: Any, form: NormalizationForm, done: dict[int, Any]) -> Any:
     if isinstance(value, str):
         return normalize_string(value, form)
-    if not isinstance(value, (Mapping, list, tuple, Set)):
+    if not isinstance(value, (Mapping, list, tuple, Set)) or is_mock_call(cast("type", type(value))):
         return value
     known = done.get(id(cast("object", value)))
     if known is not None:
@@ -164,6 +166,6 @@ def _normalize_data(value: Any, form: NormalizationForm, done: dict[int, Any]) -
         row = cast("tuple[Any, ...]", value)
         parts = [_normalize_data(item, form, done) for item in row]
         # A named tuple stays one.
-        return tuple.__new__(type(row), parts) if hasattr(row, "_fields") else tuple(parts)
+        return cast("Any", row)._make(parts) if is_named_tuple(type(row)) else tuple(parts)
     members = {_normalize_data(item, form, done) for item in cast("Set[Any]", value)}
     return frozenset(members) if isinstance(value, frozenset) else members

@@ -19,8 +19,16 @@ def run_blocking(make: Callable[[], Coroutine[Any, Any, T]], what: str) -> T:
     RuntimeError
         When an event loop runs already, as in a notebook: the message says to await instead.
     """
+    if _loop_runs():
+        raise RuntimeError(
+            f"{what}.run_sync() was called while an event loop runs, as in a notebook: write `await {what}.run()` here"
+        )
+    return asyncio.run(make())
+
+
+def _loop_runs() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(make())
-    raise RuntimeError(f"{what}.run_sync() was called while an event loop runs, as in a notebook: write `await {what}.run()` here")
+        return False
+    return True

@@ -24,6 +24,7 @@ class Interactions(Sequence[T], Generic[T]):
     __slots__ = ("_items", "_length")
 
     def __init__(self, items: Iterable[T] = ()) -> None:
+        # A list that may grow at its end, and how much of it belongs to this sequence.
         self._items: list[T] = list(items)
         self._length = len(self._items)
 

@@ -15,7 +15,7 @@ from giskard.checks.core.types import In, Out, TraceT
 
 __all__ = ["InteractionSpec", "extend"]
 
-AnyTraceT = TypeVar("AnyTraceT", bound=Trace[Any, Any])
+AnyTraceT = TypeVar("AnyTraceT", bound=Trace)
 
 
 class InteractionSpec(Discriminated, Generic[In, Out, TraceT], family="interaction spec"):
@@ -39,7 +39,7 @@ class InteractionSpec(Discriminated, Generic[In, Out, TraceT], family="interacti
 
 async def extend(
     trace: AnyTraceT,
-    spec: InteractionSpec[Any, Any, Any],
+    spec: InteractionSpec,
     on_turn: Callable[[AnyTraceT], None] | None = None,
 ) -> AnyTraceT:
     """`trace` and all the turns that `spec` makes.
@@ -71,12 +71,14 @@ async def extend(
         raise InteractionGenerationError(_describe(spec, original, len(trace.interactions) + 1), trace) from original
 
 
-def _checked(interaction: Any, spec: InteractionSpec[Any, Any, Any]) -> Interaction[Any, Any]:
+def _checked(interaction: Any, spec: InteractionSpec) -> Interaction:
     if isinstance(interaction, Interaction):
-        return cast("Interaction[Any, Any]", interaction)
+        return cast("Interaction", interaction)
     name = type(spec).__name__
-    raise TypeError(f"{name}.generate yielded {type(interaction).__name__}, expected an Interaction: {interaction!r:.200}")
+    raise TypeError(
+        f"{name}.generate yielded {type(interaction).__name__}, expected an Interaction: {interaction!r:.200}"
+    )
 
 
-def _describe(spec: InteractionSpec[Any, Any, Any], error: BaseException, turn: int) -> str:
+def _describe(spec: InteractionSpec, error: BaseException, turn: int) -> str:
     return f"{type(spec).__name__} failed in turn {turn}: {type(error).__name__}: {text_of(error)}"

@@ -20,9 +20,9 @@ from giskard.checks.core.interaction.interaction import Interaction, record
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.types import MISSING, In, Out, TraceT
 from giskard.checks.utils.frozen import freeze, thaw
-from giskard.checks.utils.injectable import Injectable, class_in, resolved_hints
+from giskard.checks.utils.injectable import Injectable, resolved_hints
 
-__all__ = ["Interact", "bind_target", "thread_bound", "trace_type_of"]
+__all__ = ["Interact", "bind_target", "thread_bound"]
 
 TARGET_NAMES = ("inputs", "trace", "trial", "conversation_id")
 INPUT_NAMES = ("trace", "input_type")
@@ -40,23 +40,12 @@ def bind_target(target: Callable[..., Any]) -> Injectable:
     return Injectable(target, TARGET_NAMES, default="inputs", types={Trace: "trace"})
 
 
-def trace_type_of(target: Any) -> type[Trace[Any, Any]] | None:
-    """The trace type that a target's hints ask for, None when they ask for none."""
-    if target is MISSING or not callable(target):
-        return None
-    hints = resolved_hints(target)
-    found = (class_in(hint, Trace) for name, hint in hints.items() if name != "return")
-    return next((kind for kind in found if kind is not None), None)
-
-
 def _input_type_of(target: Any) -> Any:
     """What the target's hint says of its inputs; None when it says nothing that can be resolved."""
     if not callable(target):
         return None
-    for name, hint in resolved_hints(target).items():
-        if name not in ("return", "trace", "trial", "conversation_id") and class_in(hint, Trace) is None:
-            return hint
-    return None
+    parameter = bind_target(target).parameter_of("inputs")
+    return None if parameter is None else resolved_hints(target).get(parameter)
 
 
 @InteractionSpec.register("interact")
@@ -105,7 +94,7 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
         self.outputs = outputs
         return self
 
-    def static_turn(self) -> Interaction[Any, Any] | None:
+    def static_turn(self) -> Interaction | None:
         """The one turn that it makes, when inputs and outputs are plain values; else None."""
         inputs, outputs = self.inputs, self.outputs
         if type(inputs) not in _PLAIN or type(outputs) not in _PLAIN:
@@ -125,7 +114,7 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
         finally:
             await inputs.aclose()
 
-    async def _turn(self, inputs: Any, trace: TraceT) -> Interaction[Any, Any]:
+    async def _turn(self, inputs: Any, trace: TraceT) -> Interaction:
         attempt = current_attempt.get() or Attempt()
         target = self.outputs
         if target is MISSING:
@@ -146,7 +135,7 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
         }
         outputs, first_chunk = await _limited(bound, values, self.timeout, len(trace.interactions) + 1)
         if isinstance(outputs, Interaction):
-            return cast("Interaction[Any, Any]", outputs)
+            return cast("Interaction", outputs)
         metadata = self.metadata
         if first_chunk is not None:
             metadata = {**metadata, "time_to_first_chunk": first_chunk}
@@ -166,8 +155,8 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
         if self.outputs is not MISSING:
             return _input_type_of(self.outputs)
         attempt = current_attempt.get()
-        target = None if attempt is None or attempt.target is MISSING else attempt.target.function
-        return _input_type_of(target)
+        target = None if attempt is None else attempt.target
+        return _input_type_of(target.function if isinstance(target, Injectable) else target)
 
 
 _PLAIN = frozenset({str, int, float, bool, type(None), bytes, dict, list, tuple})
@@ -287,11 +276,20 @@ async def _as_async(generator: Generator[Any, Any, Any]) -> AsyncGenerator[Any, 
     try:
         value = generator.send(None)
         while True:
-            value = generator.send((yield value))
+            trace = yield value
+            value = generator.send(trace if _takes_what_is_sent(generator) else None)
     except StopIteration:
         return
     finally:
         generator.close()
+
+
+def _takes_what_is_sent(generator: Any) -> bool:
+    """Whether something can be sent into it: not while it does ``yield from`` a list."""
+    inner = generator.gi_yieldfrom
+    while inspect.isgenerator(inner):
+        inner = inner.gi_yieldfrom
+    return inner is None or hasattr(inner, "send")
 
 
 def _refuse_used_up(generator: Any) -> None:

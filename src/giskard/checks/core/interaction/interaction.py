@@ -10,7 +10,7 @@ from typing_extensions import Self
 
 from giskard.checks.core.types import In, Out
 from giskard.checks.utils.frozen import FrozenDict, freeze, view
-from giskard.checks.utils.json_safe import json_safe
+from giskard.checks.utils.json_safe import Shown, json_safe
 
 __all__ = ["Interaction", "Recorded", "record"]
 
@@ -18,6 +18,11 @@ __all__ = ["Interaction", "Recorded", "record"]
 Recorded = (AfterValidator(freeze), PlainSerializer(json_safe, when_used="json"))
 
 _EMPTY = FrozenDict()
+_FIELDS = {"inputs", "outputs"}
+_ALL_FIELDS = {"inputs", "outputs", "metadata"}
+
+_new = object.__new__
+_set = object.__setattr__
 
 
 class Interaction(BaseModel, Generic[In, Out]):
@@ -42,21 +47,28 @@ class Interaction(BaseModel, Generic[In, Out]):
 
     inputs: Annotated[In, *Recorded]
     outputs: Annotated[Out, *Recorded]
-    metadata: Annotated[dict[str, Any], *Recorded] = Field(default_factory=FrozenDict)
+    metadata: Annotated[dict[str, Any], *Recorded] = Field(default_factory=lambda: _EMPTY)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Share the set of given fields: a set of its own would be a third of an interaction."""
+        given = _ALL_FIELDS if "metadata" in self.__pydantic_fields_set__ else _FIELDS
+        _set(self, "__pydantic_fields_set__", given)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """As pydantic's; the updated values are snapshots too."""
         frozen = {key: freeze(value) for key, value in update.items()} if update else None
         return super().model_copy(update=frozen, deep=False)
 
+    def __setstate__(self, state: dict[Any, Any]) -> None:
+        super().__setstate__({**state, "__dict__": {name: freeze(value) for name, value in state["__dict__"].items()}})
+
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # nothing in it can change
 
     def __repr_args__(self) -> Any:
-        yield "inputs", self.inputs
-        yield "outputs", self.outputs
-        if self.metadata:
-            yield "metadata", self.metadata
+        for name, value in self.__dict__.items():
+            if name != "metadata" or value:
+                yield name, Shown(value)
 
 
 class _RecordedField:
@@ -83,21 +95,16 @@ for _name in ("inputs", "outputs", "metadata"):
     setattr(Interaction, _name, _RecordedField(_name))
 
 
-_new = object.__new__
-_set = object.__setattr__
-_FIELDS = {"inputs", "outputs", "metadata"}
-
-
-def record(inputs: Any, outputs: Any, metadata: Mapping[str, Any] | None = None) -> Interaction[Any, Any]:
+def record(inputs: Any, outputs: Any, metadata: Mapping[str, Any] | None = None) -> Interaction:
     """`Interaction(...)` without validation, for values of any type: the hot path of a run."""
-    self: Interaction[Any, Any] = _new(Interaction)
+    self: Interaction = _new(Interaction)
     values = {
         "inputs": freeze(inputs),
         "outputs": freeze(outputs),
         "metadata": freeze(metadata) if metadata else _EMPTY,
     }
     _set(self, "__dict__", values)
-    _set(self, "__pydantic_fields_set__", _FIELDS)
+    _set(self, "__pydantic_fields_set__", _ALL_FIELDS)
     _set(self, "__pydantic_extra__", None)
     _set(self, "__pydantic_private__", None)
     return self

@@ -6,17 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Generic, cast
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
-from typing_extensions import Self
+from typing_extensions import Self, TypeVar
 
+from giskard.checks.core._models import construct, share_fields_set
 from giskard.checks.core.interaction._interactions import Interactions, InteractionsSchema
 from giskard.checks.core.interaction.interaction import Interaction, Recorded
-from giskard.checks.core.types import In, Out
+from giskard.checks.core.types import MISSING, In, Out
 from giskard.checks.utils.frozen import FrozenDict, freeze
+from giskard.checks.utils.injectable import class_in, resolved_hints
+from giskard.checks.utils.json_safe import Shown
 
 if TYPE_CHECKING:
     from giskard.checks.core.interaction.base import InteractionSpec
 
-__all__ = ["Trace"]
+__all__ = ["Trace", "empty_trace", "trace_type_of"]
+
+TraceT = TypeVar("TraceT", bound="Trace")
+
+_EMPTY = FrozenDict()
 
 _new = object.__new__
 _set = object.__setattr__
@@ -47,7 +54,11 @@ class Trace(BaseModel, Generic[In, Out]):
     interactions: Annotated[Sequence[Interaction[In, Out]], InteractionsSchema] = Field(
         default_factory=lambda: Interactions[Interaction[In, Out]]()
     )
-    annotations: Annotated[dict[str, Any], *Recorded] = Field(default_factory=FrozenDict)
+    annotations: Annotated[dict[str, Any], *Recorded] = Field(default_factory=lambda: _EMPTY)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Share the set of given fields among all traces that were given the same ones."""
+        share_fields_set(self)
 
     @computed_field(return_type=Any)
     @property
@@ -56,11 +67,16 @@ class Trace(BaseModel, Generic[In, Out]):
         return cast("Interactions[Interaction[In, Out]]", self.interactions).last
 
     @classmethod
-    async def from_interactions(cls, *items: Interaction[Any, Any] | InteractionSpec[Any, Any, Any]) -> Self:
+    def for_target(cls, target: Any) -> Trace[Any, Any]:
+        """An empty trace of the type that the hints of `target` ask for, of this type when they ask for none."""
+        return (trace_type_of(target) or cls)()
+
+    @classmethod
+    async def from_interactions(cls, *items: Interaction | InteractionSpec) -> Self:
         """A trace of `items`, in order; specs are resolved one after the other."""
         return await cls().with_interactions(*items)
 
-    async def with_interactions(self, *items: Interaction[Any, Any] | InteractionSpec[Any, Any, Any]) -> Self:
+    async def with_interactions(self, *items: Interaction | InteractionSpec) -> Self:
         """This trace and `items` after it, as a new trace.
 
         Raises
@@ -73,7 +89,7 @@ class Trace(BaseModel, Generic[In, Out]):
             trace = await trace.with_interaction(item)
         return trace
 
-    async def with_interaction(self, item: Interaction[Any, Any] | InteractionSpec[Any, Any, Any]) -> Self:
+    async def with_interaction(self, item: Interaction | InteractionSpec) -> Self:
         """This trace and `item` after it, as a new trace."""
         if isinstance(item, Interaction):
             return self.appended(item)
@@ -83,7 +99,7 @@ class Trace(BaseModel, Generic[In, Out]):
             raise TypeError(f"expected an Interaction or an InteractionSpec, got {type(item).__name__}: {item!r}")
         return await extend(self, item)
 
-    def appended(self, interaction: Interaction[Any, Any]) -> Self:
+    def appended(self, interaction: Interaction) -> Self:
         """This trace and one more turn; costs the same at any length."""
         new = _new(type(self))
         values = dict(self.__dict__)
@@ -106,6 +122,30 @@ class Trace(BaseModel, Generic[In, Out]):
         frozen = {key: value if key == "interactions" else freeze(value) for key, value in values.items()}
         return super().model_copy(update=frozen, deep=False)
 
+    def __repr_args__(self) -> Any:
+        for name, value in super().__repr_args__():
+            if name != "last":
+                yield name, value if name == "interactions" else Shown(value)
+
+    def __setstate__(self, state: dict[Any, Any]) -> None:
+        super().__setstate__({**state, "__dict__": {**state["__dict__"], "annotations": freeze(state["__dict__"]["annotations"])}})
+
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # nothing in it can change
 
+
+def trace_type_of(target: Any) -> type[Trace[Any, Any]] | None:
+    """The trace type that a target's hints ask for, None when they ask for none."""
+    if target is MISSING or not callable(target):
+        return None
+    hints = resolved_hints(target)
+    found = (class_in(hint, Trace) for name, hint in hints.items() if name != "return")
+    return next((kind for kind in found if kind is not None), None)
+
+
+def empty_trace(kind: type[TraceT], annotations: Mapping[str, Any]) -> TraceT:
+    """A trace of `kind` without turns; without validation where a subclass cannot ask for any."""
+    if kind is not Trace:
+        return kind(annotations=dict(annotations))
+    values: dict[str, Any] = {"interactions": Interactions(), "annotations": freeze(dict(annotations))}
+    return construct(kind, values)

@@ -1,0 +1,47 @@
+"""Values in messages: enough of them to be recognised, never a whole document."""
+
+from __future__ import annotations
+
+from giskard.checks.utils.frozen import FrozenList
+from giskard.checks.utils.json_safe import describe
+from giskard.checks.utils.plain import SCALARS
+
+__all__ = ["shown", "type_name"]
+
+_LONGEST = 200
+
+
+def shown(value: object) -> str:
+    """The ``repr`` of `value`, cut after 200 characters with a note of what was cut; it never raises.
+
+    Examples
+    --------
+    >>> shown({"fee": 3.0})
+    "{'fee': 3.0}"
+    >>> shown("ab" * 50_000)[-26:]
+    "abab'… (100,000 characters)"
+    """
+    kind = type(value)
+    if kind is str:
+        if len(value) <= _LONGEST:  # type: ignore[arg-type]
+            return repr(value)
+        return f"{value[:_LONGEST]!r}… ({len(value):,} characters)"  # type: ignore[index]
+    if kind in SCALARS and kind is not int:  # an int may be too long to be shown
+        return repr(value)
+    text = describe(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({type_name(value)})"
+
+
+def type_name(value: object) -> str:
+    """The name of the type of `value`, as its author knows it: a recorded list is a list.
+
+    Examples
+    --------
+    >>> from giskard.checks.utils.frozen import freeze
+    >>> type_name(freeze([1])), type_name(1.5)
+    ('list', 'float')
+    """
+    for cls in type(value).__mro__:
+        if cls.__module__ != FrozenList.__module__:
+            return cls.__name__
+    return type(value).__name__  # pragma: no cover - object ends every mro

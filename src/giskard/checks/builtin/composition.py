@@ -1,0 +1,160 @@
+"""Checks made of other checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Generic
+
+from pydantic import AfterValidator
+
+from giskard.checks.core._models import construct
+from giskard.checks.core.check import Check, Checks, OneCheck
+from giskard.checks.core.execution import RunOptions, identities, run_check
+from giskard.checks.core.result import CheckResult, CheckStatus
+from giskard.checks.core.types import In, Out, TraceT
+from giskard.checks.core.usage import Usage
+
+__all__ = ["AllOf", "AnyOf", "Not"]
+
+# A child that raises makes its parent raise: whoever runs the parent decides what becomes of that.
+_OPTIONS: Final = RunOptions(run_id="")
+
+
+def _not_empty(checks: Sequence[Any]) -> Sequence[Any]:
+    if not checks:
+        raise ValueError("give at least one check: over none there is no verdict")
+    return checks
+
+
+_SomeChecks = Annotated[Checks, AfterValidator(_not_empty)]
+
+
+def _summary(result: CheckResult) -> dict[str, Any]:
+    """What the parent's details keep of a child's result."""
+    details = result.details
+    summary: dict[str, Any] = {
+        "name": result.name,
+        "status": result.status.value,
+        "message": result.message,
+        "metrics": [{"name": metric.name, "value": metric.value} for metric in result.metrics],
+        "duration_ms": details.get("duration_ms"),
+    }
+    if result.error_kind is not None:
+        summary["error_kind"] = result.error_kind
+    if "children" in details:
+        summary["children"] = details["children"]
+    return summary
+
+
+def _usage(results: Sequence[CheckResult]) -> Usage | None:
+    usages = [result.usage for result in results if result.usage is not None]
+    return sum(usages[1:], usages[0]) if usages else None
+
+
+def _given(child: CheckResult, results: Sequence[CheckResult], **changes: Any) -> CheckResult:
+    """The result of a child as the result of its parent."""
+    details = {**child.details, "children": [_summary(result) for result in results]}
+    return construct(type(child), {**child.__dict__, "details": details, "usage": _usage(results), **changes})
+
+
+def _reasons(results: Sequence[CheckResult]) -> str:
+    return "; ".join(f"{result.name}: {result.message or result.status.value}" for result in results)
+
+
+def _skipped(results: Sequence[CheckResult]) -> CheckResult:
+    children = {"children": [_summary(result) for result in results]}
+    return CheckResult.skip(f"all were skipped: {_reasons(results)}", children, usage=_usage(results))
+
+
+@Check.register("all_of")
+class AllOf(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
+    """Checks that all of several checks hold.
+
+    They run in order up to the first one that is FAIL or ERROR, whose result is the result; a FAIL of a check with the
+    severity "warning" does not count.  When all are skipped, so is this.
+
+    Parameters
+    ----------
+    checks
+        At least one check.
+    """
+
+    checks: _SomeChecks
+
+    async def run(self, trace: TraceT) -> CheckResult:
+        """PASS when no check is FAIL or ERROR."""
+        results: list[CheckResult] = []
+        for check, name in zip(self.checks, identities(self.checks), strict=True):
+            result = await run_check(check, trace, name, _OPTIONS)
+            results.append(result)
+            if result.errored or (result.failed and result.severity == "error"):
+                return _given(result, results)
+        if all(result.skipped for result in results):
+            return _skipped(results)
+        counts = [(sum(result.status == state for result in results), state) for state in ("pass", "fail", "skip")]
+        words = {"pass": "passed", "fail": "failed (warning)", "skip": "skipped"}
+        message = ", ".join(f"{count} {words[state]}" for count, state in counts if count)
+        metrics = [metric for result in results for metric in result.metrics]
+        children = {"children": [_summary(result) for result in results]}
+        return CheckResult.success(message, children, metrics, usage=_usage(results))
+
+
+@Check.register("any_of")
+class AnyOf(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
+    """Checks that at least one of several checks holds.
+
+    They run in order up to the first one that is PASS or ERROR, whose result is the result: a check that could not
+    tell is never passed over.  When none holds it is FAIL, with the reason of each; when all are skipped, SKIP.
+
+    Parameters
+    ----------
+    checks
+        At least one check.
+    """
+
+    checks: _SomeChecks
+
+    async def run(self, trace: TraceT) -> CheckResult:
+        """PASS when a check is PASS before any is ERROR."""
+        results: list[CheckResult] = []
+        for check, name in zip(self.checks, identities(self.checks), strict=True):
+            result = await run_check(check, trace, name, _OPTIONS)
+            results.append(result)
+            if result.passed or result.errored:
+                return _given(result, results)
+        if all(result.skipped for result in results):
+            return _skipped(results)
+        metrics = [metric for result in results for metric in result.metrics]
+        children = {"children": [_summary(result) for result in results]}
+        return CheckResult.failure(f"none holds: {_reasons(results)}", children, metrics, usage=_usage(results))
+
+
+@Check.register("not")
+class Not(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
+    """Checks that a check does not hold: PASS and FAIL change places, ERROR and SKIP stay.
+
+    Parameters
+    ----------
+    check
+        The check to turn round.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from giskard.checks import Interaction, Not, StringMatching, Trace
+    >>> trace = Trace(interactions=[Interaction(inputs="Hi", outputs="Hello")])
+    >>> asyncio.run(Not(check=StringMatching(keyword="guarantee")).run(trace)).passed
+    True
+    """
+
+    check: OneCheck
+
+    async def run(self, trace: TraceT) -> CheckResult:
+        """The opposite of the check's verdict; its own result when it has none."""
+        (name,) = identities([self.check])
+        result = await run_check(self.check, trace, name, _OPTIONS)
+        if not (result.passed or result.failed):
+            return _given(result, [result])
+        status = CheckStatus.FAIL if result.passed else CheckStatus.PASS
+        message = f"not {result.name}: {result.message or result.status.value}"
+        return _given(result, [result], status=status, message=message, severity="error")

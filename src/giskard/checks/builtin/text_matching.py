@@ -1,0 +1,194 @@
+"""Checks that look for something in a text."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Annotated, Any, ClassVar, Generic, Self, cast
+
+from pydantic import AfterValidator, PositiveFloat, model_validator
+
+from giskard.checks.builtin._regex import BadPattern, check_flags, find
+from giskard.checks.builtin._shown import shown, type_name
+from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, lookup
+from giskard.checks.core.result import CheckStatus, Verdict
+from giskard.checks.core.types import In, Out, TraceT
+from giskard.checks.utils.normalization import NormalizationForm, fold_string, normalize_string
+
+__all__ = ["RegexMatching", "StringMatching"]
+
+
+class _TextCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
+    text: str | None = None
+    target_key: JSONPathStr = "trace.last.outputs"
+
+    def _subject(self, trace: Any) -> str:
+        """The text that is searched: the literal one, else what stands at `target_key`."""
+        if self.text is not None:
+            return self.text
+        value = lookup(trace, self.target_key)
+        return value if value.__class__ is str else _as_text(value, "target_key", self.target_key)
+
+
+def _as_text(value: Any, field: str, key: str) -> str:
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise NoVerdict(
+        f"expected a text at {key!r} ({field}), got {type_name(value)}: {shown(value)}",
+        kind="bad_type",
+        details={field: key, "value": value},
+    )
+
+
+def _text_at(trace: Any, key: str, field: str) -> str:
+    return _as_text(lookup(trace, key, field), field, key)
+
+
+def _exactly_one(check: Any, name: str) -> None:
+    literal, key = getattr(check, name), getattr(check, f"{name}_key")
+    if (literal is None) is (key is None):
+        given = "neither" if key is None else "both"
+        raise ValueError(f"give exactly one of {name} and {name}_key; {given} was given")
+
+
+@Check.register("string_matching")
+class StringMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
+    """Checks that a text contains a keyword.
+
+    Parameters
+    ----------
+    keyword, keyword_key
+        What to look for: a text, or the path of one in the trace; exactly one of them.
+    text, target_key
+        Where to look: a text, else what stands at this path.
+    case_sensitive
+        Whether ``Fee`` and ``fee`` differ.  If not, letters are folded as Unicode has it: ``ß`` matches ``SS``.
+    normalization_form
+        Both texts are brought to this Unicode normal form, their white space collapsed and trimmed; None
+        searches the texts as they are.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from giskard.checks import Interaction, StringMatching, Trace
+    >>> trace = Trace(interactions=[Interaction(inputs="Where?", outputs="In the HAUPTSTRASSE.")])
+    >>> asyncio.run(StringMatching(keyword="Hauptstraße", case_sensitive=False).run(trace)).passed
+    True
+    """
+
+    _fresh_results: ClassVar[bool] = True
+
+    keyword: str | None = None
+    keyword_key: JSONPathStr | None = None
+    case_sensitive: bool = True
+    normalization_form: NormalizationForm | None = "NFKC"
+
+    @model_validator(mode="after")
+    def _one_keyword(self) -> Self:
+        _exactly_one(self, "keyword")
+        return self
+
+    def verdict(self, trace: TraceT) -> Verdict:
+        """PASS when the text contains the keyword, else FAIL."""
+        text = self._subject(trace)
+        keyword = self.keyword
+        if keyword is None:
+            keyword = _text_at(trace, cast("str", self.keyword_key), "keyword_key")
+            if not keyword.strip():
+                raise NoVerdict(
+                    f"the keyword at {self.keyword_key!r} (keyword_key) is empty: every text contains it",
+                    kind="missing_value",
+                    details={"text": text, "keyword": keyword},
+                )
+        details = {"text": text, "keyword": keyword}
+        if self._contains(text, keyword):
+            return Verdict(CheckStatus.PASS, f"the text contains {shown(keyword)}", details)
+        how = "" if self.case_sensitive else ", in whatever letter case"
+        return Verdict(CheckStatus.FAIL, f"the text does not contain {shown(keyword)}{how}: {shown(text)}", details)
+
+    def _contains(self, text: str, keyword: str) -> bool:
+        form = self.normalization_form
+        if not self.case_sensitive:
+            return fold_string(keyword, form) in fold_string(text, form)
+        # Of ASCII only the white space is normalised: what is there before is there afterwards.
+        if (form is None or text.isascii()) and keyword in text:
+            return True
+        return normalize_string(keyword, form) in normalize_string(text, form)
+
+
+@Check.register("regex_matching")
+class RegexMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
+    r"""Checks that a text matches a regular expression.
+
+    Parameters
+    ----------
+    pattern, pattern_key
+        The regular expression: a text, or the path of one in the trace; exactly one of them.
+    text, target_key
+        Where to search: a text, else what stands at this path.
+    match_timeout_seconds
+        A search that takes longer is an ERROR.  The time is counted as CPU time of the process.
+    flags
+        Letters: ``i`` ignores case, ``m`` lets ``^`` and ``$`` match at each line, ``s`` lets ``.`` match a line
+        feed, ``x`` allows white space and comments in the pattern.
+    full_match
+        Whether the pattern must match the whole text; otherwise a match anywhere is enough.
+    normalization_form
+        None searches the raw text.  Otherwise the text is brought to this Unicode normal form, its white
+        space collapsed and trimmed, and the pattern to the same form.
+
+    Notes
+    -----
+    Patterns mean what they mean for Python's `re`.  A few that `re` refuses are accepted: the same group name twice,
+    a look-behind of variable width, ``\p{...}``.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from giskard.checks import Interaction, RegexMatching, Trace
+    >>> trace = Trace(interactions=[Interaction(inputs="Which?", outputs="See ref AB-0107.")])
+    >>> asyncio.run(RegexMatching(pattern=r"\bref [A-Z]{2}-\d{4}\b").run(trace)).message
+    "the text matches '\\\\bref [A-Z]{2}-\\\\d{4}\\\\b': 'ref AB-0107'"
+    """
+
+    _fresh_results: ClassVar[bool] = True
+
+    pattern: str | None = None
+    pattern_key: JSONPathStr | None = None
+    match_timeout_seconds: PositiveFloat = 2.0
+    flags: Annotated[str, AfterValidator(check_flags)] = ""
+    full_match: bool = False
+    normalization_form: NormalizationForm | None = None
+
+    @model_validator(mode="after")
+    def _one_pattern(self) -> Self:
+        _exactly_one(self, "pattern")
+        return self
+
+    def verdict(self, trace: TraceT) -> Verdict:
+        """PASS when the pattern matches, else FAIL."""
+        text = self._subject(trace)
+        pattern = self.pattern
+        if pattern is None:
+            pattern = _text_at(trace, cast("str", self.pattern_key), "pattern_key")
+        details: dict[str, Any] = {"text": text, "pattern": pattern}
+        form = self.normalization_form
+        searched, sought = text, pattern
+        if form is not None:
+            searched, sought = normalize_string(text, form), unicodedata.normalize(form, pattern)
+        seconds = self.match_timeout_seconds
+        try:
+            match = find(sought, searched, flags=self.flags, full=self.full_match, seconds=seconds)
+        except BadPattern as error:
+            raise NoVerdict(str(error), kind="config", details=details) from error
+        except TimeoutError as error:
+            raise NoVerdict(
+                f"timeout: the pattern {shown(pattern)} took longer than {seconds:g} s on a text of "
+                f"{len(text):,} characters",
+                kind="timeout",
+                details=details,
+            ) from error
+        if match is not None:
+            found = details["match"] = match[0]
+            return Verdict(CheckStatus.PASS, f"the text matches {shown(pattern)}: {shown(found)}", details)
+        what = "does not match" if not self.full_match else "as a whole does not match"
+        return Verdict(CheckStatus.FAIL, f"the text {what} {shown(pattern)}: {shown(text)}", details)

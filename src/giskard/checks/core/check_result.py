@@ -1,0 +1,294 @@
+"""What a check found, as results show it and as a run keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+
+from giskard.checks.core._models import construct
+from giskard.checks.core.timing import TimingField, TimingOf
+from giskard.checks.core.usage import Usage
+from giskard.checks.utils.frozen import FrozenList
+from giskard.checks.utils.json_safe import Shown, finite, json_safe, utf8
+
+__all__ = [
+    "CheckResult",
+    "CheckStatus",
+    "Finding",
+    "Findings",
+    "JsonSafe",
+    "Metric",
+    "Result",
+    "Severity",
+    "Text",
+    "Verdict",
+    "complete_result",
+    "counted",
+    "make_result",
+]
+
+Severity = Literal["error", "warning"]
+JsonSafe = PlainSerializer(json_safe, when_used="json")
+Text = Annotated[str, PlainSerializer(utf8, when_used="json")]
+
+
+class CheckStatus(StrEnum):
+    """The four states of a check, always told apart."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    ERROR = "error"
+    SKIP = "skip"
+
+
+class Result(BaseModel):
+    """A frozen record that is equal to another one whenever all but the timing is equal."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True, arbitrary_types_allowed=True)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = (name for name in type(self).model_fields if name not in _CLOCKS)
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr_args__(self) -> Any:
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if name not in _CLOCKS and value != field.default:
+                # Details may hold anything, also what cannot be printed.
+                yield name, Shown(value) if name == "details" else value
+
+
+_CLOCKS = frozenset({"timing"})
+setattr(Result, "timing", TimingOf())  # noqa: B010 - in the class body it would be taken for a field
+
+# Shared by all results that measured nothing: a run makes very many of them.
+_NO_METRICS: Final[list[Any]] = FrozenList()
+
+
+class Metric(Result):
+    """A named number that a check measured on its way to a verdict."""
+
+    name: Text
+    value: Annotated[float | int, PlainSerializer(finite, return_type=Any, when_used="json")]
+
+
+class CheckResult(Result):
+    """What a check found.
+
+    Use `success`, `failure`, `skip` and `error` to make one.
+    """
+
+    status: CheckStatus
+    message: Text | None = None
+    details: Annotated[dict[str, Any], JsonSafe] = Field(default_factory=dict[str, Any])
+    metrics: list[Metric] = Field(default_factory=list[Metric])
+    check_id: Text | None = None
+    severity: Severity = "error"
+    error_kind: str | None = None
+    """Why no verdict could be reached: missing_value, bad_type, timeout, crash, cancelled, config, …"""
+    retryable: bool = False
+    usage: Usage | None = None
+    timing: TimingField = None
+
+    @classmethod
+    def success(
+        cls,
+        message: str | None = None,
+        details: dict[str, Any] | None = None,
+        metrics: Sequence[Metric] = (),
+        *,
+        usage: Usage | None = None,
+    ) -> CheckResult:
+        """The check holds."""
+        return _check_result(CheckStatus.PASS, message, details, metrics, usage=usage)
+
+    @classmethod
+    def failure(
+        cls,
+        message: str | None = None,
+        details: dict[str, Any] | None = None,
+        metrics: Sequence[Metric] = (),
+        *,
+        usage: Usage | None = None,
+    ) -> CheckResult:
+        """The check does not hold."""
+        return _check_result(CheckStatus.FAIL, message, details, metrics, usage=usage)
+
+    @classmethod
+    def skip(
+        cls,
+        message: str | None = None,
+        details: dict[str, Any] | None = None,
+        metrics: Sequence[Metric] = (),
+        *,
+        usage: Usage | None = None,
+    ) -> CheckResult:
+        """The check does not apply here."""
+        return _check_result(CheckStatus.SKIP, message, details, metrics, usage=usage)
+
+    @classmethod
+    def error(
+        cls,
+        message: str | None = None,
+        details: dict[str, Any] | None = None,
+        metrics: Sequence[Metric] = (),
+        *,
+        error_kind: str = "unknown",
+        retryable: bool = False,
+        usage: Usage | None = None,
+    ) -> CheckResult:
+        """No verdict could be reached; `error_kind` says why in a word, `message` in a sentence."""
+        return _check_result(
+            CheckStatus.ERROR, message, details, metrics, error_kind=error_kind, retryable=retryable, usage=usage
+        )
+
+    @property
+    def passed(self) -> bool:
+        """Whether the status is PASS."""
+        return self.status is CheckStatus.PASS
+
+    @property
+    def failed(self) -> bool:
+        """Whether the status is FAIL."""
+        return self.status is CheckStatus.FAIL
+
+    @property
+    def errored(self) -> bool:
+        """Whether the status is ERROR."""
+        return self.status is CheckStatus.ERROR
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the status is SKIP."""
+        return self.status is CheckStatus.SKIP
+
+    @property
+    def name(self) -> str:
+        """The check's name, else its kind."""
+        return str(self.details.get("check_name") or self.details.get("check_kind") or self.check_id or "check")
+
+    def summary(self) -> str:
+        """Name, state and reason in a line."""
+        state = self.status.value.upper()
+        if self.failed and self.severity == "warning":
+            state = "FAIL (warning)"
+        return f"{self.name}: {state}" + (f": {self.message}" if self.message else "")
+
+
+def _check_result(
+    status: CheckStatus,
+    message: str | None,
+    details: dict[str, Any] | None,
+    metrics: Sequence[Metric],
+    error_kind: str | None = None,
+    retryable: bool = False,
+    usage: Usage | None = None,
+) -> CheckResult:
+    if message is not None and type(message) is not str:
+        message = str(message)
+    return construct(
+        CheckResult,
+        {
+            "status": status,
+            "message": message,
+            "details": details if details is not None else {},
+            "metrics": list(metrics) if metrics else _NO_METRICS,
+            "check_id": None,
+            "severity": "error",
+            "error_kind": error_kind,
+            "retryable": retryable,
+            "usage": usage,
+            "timing": None,
+        },
+    )
+
+
+class Verdict(NamedTuple):
+    """What a `CodeCheck` decides: the part of a `CheckResult` that is its own."""
+
+    status: CheckStatus
+    message: str | None = None
+    details: dict[str, Any] | None = None
+    metrics: Sequence[Metric] = ()
+    error_kind: str | None = None
+    retryable: bool = False
+
+    def result(self) -> CheckResult:
+        """The check result that it stands for."""
+        return _check_result(
+            self.status,
+            self.message,
+            dict(self.details) if self.details else None,
+            self.metrics,
+            error_kind=self.error_kind,
+            retryable=self.retryable,
+        )
+
+
+# What a run keeps of a check: the fields of its verdict, then the check's class and configuration, its id, the start
+# and the seconds.  A CheckResult is made of it when somebody reads it: most are never read, and a run makes very many.
+Finding = tuple[Any, ...]
+
+
+def make_result(finding: Finding) -> CheckResult:
+    """The check result that a finding stands for."""
+    status, message, details, metrics, error_kind, retryable, kind, values, check_id, start, seconds = finding
+    result = _check_result(status, message, None, metrics, error_kind=error_kind, retryable=retryable)
+    complete_result(result, details or {}, kind, values, check_id, start, seconds)
+    return result
+
+
+def complete_result(
+    result: CheckResult,
+    details: dict[str, Any],
+    kind: Any,
+    values: dict[str, Any],
+    check_id: str,
+    start: float,
+    seconds: float,
+) -> None:
+    """Add to a result who its check is (a class of checks, and the values of its fields) and when it ran."""
+    fields = result.__dict__
+    fields["details"] = {
+        **details,
+        "duration_ms": int(seconds * 1000),
+        "check_kind": kind.kind or kind.__name__,
+        "check_name": values["name"],
+        "check_description": values["description"],
+        "check_spec": kind.spec_of(values),
+    }
+    fields["check_id"] = check_id
+    fields["severity"] = values["severity"]
+    fields["timing"] = (start, seconds)
+
+
+class Findings(list[Any]):
+    """The results of a run, each one a finding or a `CheckResult` already."""
+
+    __slots__ = ()
+
+    def results(self) -> list[CheckResult]:
+        """All of them as check results."""
+        return [make_result(item) if type(item) is tuple else item for item in self]
+
+    def statuses(self) -> list[str]:
+        """The status of each, as it counts: a failed check that only warns counts as passed."""
+        return [
+            counted(item[0], item[7]["severity"]) if type(item) is tuple else counted(item.status, item.severity)
+            for item in self
+        ]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (self.results(),)
+
+
+def counted(status: CheckStatus, severity: str) -> str:
+    """The status that counts: a failed check that only warns does not fail its case."""
+    return "pass" if status is CheckStatus.FAIL and severity == "warning" else status

@@ -1,0 +1,55 @@
+"""Files that are there as a whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from uuid import uuid4
+
+__all__ = ["write_atomically"]
+
+
+def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
+    """Write `text` as UTF-8: whoever reads `path` meanwhile sees the old file or the new one, never a part.
+
+    Its folders are made.  What a link points to is replaced, not the link; a device or a pipe is written to.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Raises
+    ------
+    OSError
+        When it cannot be written; then a file that was there before is as it was.
+    """
+    target = Path(os.path.realpath(os.fspath(path)))
+    data = text.encode("utf-8", "backslashreplace")
+    if target.is_dir():
+        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the name of a file in it")
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f".{uuid4().hex}.tmp")
+    try:
+        _write_new(part, data, mode=target.stat().st_mode & 0o777 if target.exists() else None)
+        os.replace(part, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
+    return target
+
+
+def _write_new(path: Path, data: bytes, mode: int | None) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    if mode is not None:
+        with contextlib.suppress(OSError):
+            path.chmod(mode)

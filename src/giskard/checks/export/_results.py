@@ -1,0 +1,135 @@
+"""What the exporters read: a suite's result, or a single one as a suite of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from giskard.checks.core.result import ScenarioResult, TestCaseResult, roll_up
+
+__all__ = ["AnyResult", "Member", "SuiteLike", "SuiteView", "as_suite"]
+
+
+@runtime_checkable
+class SuiteLike(Protocol):
+    """What a suite's result has."""
+
+    results: list[ScenarioResult[Any]]
+    duration_ms: int
+    recommendation: str | None
+
+
+AnyResult = SuiteLike | ScenarioResult[Any] | TestCaseResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """A scenario's result, or that of a test case, of which nobody kept the conversation."""
+
+    name: str
+    status: str
+    steps: Sequence[TestCaseResult]
+    step_statuses: Sequence[str]
+    seconds: float
+    source: ScenarioResult[Any] | TestCaseResult
+    scenario: ScenarioResult[Any] | None = None
+
+    @property
+    def nothing_checked(self) -> bool:
+        """Whether it passed without a single verdict."""
+        return self.status == "pass" and all(check.status == "skip" for step in self.steps for check in step.results)
+
+    @property
+    def turns(self) -> Sequence[Any]:
+        """The turns of its conversation."""
+        return [] if self.scenario is None else self.scenario.final_trace.interactions
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteView:
+    """A suite's result, whatever it was made of.
+
+    Parameters
+    ----------
+    counts
+        How many members ended in each of the four states.
+    """
+
+    name: str
+    members: Sequence[Member]
+    duration_ms: int
+    recommendation: str | None = None
+    run_id: str | None = None
+    timing: Any = None
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Passed among those that were not skipped; None when nothing counts."""
+        counted = len(self.members) - self.counts["skip"]
+        return self.counts["pass"] / counted if counted else None
+
+
+def as_suite(result: AnyResult) -> SuiteView:
+    """`result` as a suite's; a single one is the only member of its own.
+
+    Raises
+    ------
+    TypeError
+        When it is no result at all.
+    """
+    if isinstance(result, ScenarioResult):
+        return _view(result, result.scenario_name, [_of_scenario(result)])
+    if isinstance(result, TestCaseResult):
+        return _view(result, result.name or "test case", [_of_case(result)])
+    if not isinstance(result, SuiteLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"expected a SuiteResult, a ScenarioResult or a TestCaseResult, got {type(result).__name__}")
+    name = getattr(result, "suite_name", None) or getattr(getattr(result, "suite", None), "name", None) or "suite"
+    return _view(result, str(name), [_of_scenario(item) for item in result.results])
+
+
+def _view(result: Any, name: str, members: list[Member]) -> SuiteView:
+    counts = {"pass": 0, "fail": 0, "error": 0, "skip": 0}
+    for member in members:
+        counts[member.status] += 1
+    return SuiteView(
+        name=name,
+        members=members,
+        duration_ms=result.duration_ms,
+        recommendation=getattr(result, "recommendation", None),
+        run_id=getattr(result, "run_id", None),
+        timing=getattr(result, "timing", None),
+        counts=counts,
+    )
+
+
+def _of_scenario(result: ScenarioResult[Any]) -> Member:
+    statuses = [step.status for step in result.steps]
+    return Member(
+        name=result.scenario_name,
+        status=roll_up(statuses),
+        steps=result.steps,
+        step_statuses=statuses,
+        seconds=seconds_of(result),
+        source=result,
+        scenario=result,
+    )
+
+
+def _of_case(result: TestCaseResult) -> Member:
+    status = result.status
+    return Member(
+        name=result.name or "test case",
+        status=status,
+        steps=[result],
+        step_statuses=[status],
+        seconds=seconds_of(result),
+        source=result,
+    )
+
+
+def seconds_of(result: ScenarioResult[Any] | TestCaseResult) -> float:
+    """How long it took; exact where a clock was kept."""
+    timing = result.timing
+    return timing.seconds if timing is not None else result.duration_ms / 1000

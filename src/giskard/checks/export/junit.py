@@ -1,0 +1,275 @@
+"""Results as JUnit XML, which every CI server reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
+
+from giskard.checks.core.result import CheckResult, TestCaseResult
+from giskard.checks.export._files import write_atomically
+from giskard.checks.export._log import failed_checks, log_of_check, log_of_member, reason_of, reasons
+from giskard.checks.export._results import AnyResult, Member, SuiteView, as_suite, seconds_of
+from giskard.checks.export._text import cut, visible
+
+__all__ = ["Granularity", "to_junit_xml"]
+
+Granularity = Literal["scenario", "check"]
+
+_NAME = 400
+_MESSAGE = 2_000
+# What one testcase may hold, and all of them together: GitLab refuses files of more than 30 MB.
+_BODY = 60_000
+_LEAST_BODY = 1_000
+_ALL_BODIES = 20_000_000
+_ALL_BYTES = 26_000_000
+
+
+def to_junit_xml(
+    result: AnyResult, path: str | os.PathLike[str] | None = None, granularity: Granularity = "scenario"
+) -> str:
+    r"""The results as JUnit XML: well-formed whatever the texts hold, and of a size that servers take.
+
+    Parameters
+    ----------
+    result
+        Of a suite; that of a single scenario or test case is written as a suite of one.
+    path
+        Where to write it too: as UTF-8, as a whole or not at all; its folders are made.
+    granularity
+        What a ``testcase`` stands for.  With "scenario" its name is the scenario's and its ``classname`` the
+        suite's; with "check" its name is the check's, and its ``classname`` the suite's and the scenario's.
+
+    Returns
+    -------
+    str
+        The XML.  A FAIL is a ``failure``, an ERROR an ``error``, a SKIP ``skipped``; never two of them in one
+        testcase.  Characters that XML does not know are written as in a Python literal (``\x1b``), and notes stand
+        where long texts were cut.
+
+    Raises
+    ------
+    ValueError
+        When `granularity` is another word.
+    OSError
+        When the file cannot be written.
+    """
+    if granularity not in get_args(Granularity):
+        raise ValueError(f"granularity is {granularity!r}, expected 'scenario' or 'check'")
+    suite = as_suite(result)
+    if granularity == "scenario":
+        text = _document(suite, _of_scenarios(suite), len(suite.members))
+    else:
+        count = sum(len(step.results) for member in suite.members for step in member.steps)
+        text = _document(suite, _of_checks(suite), count)
+    if path is not None:
+        write_atomically(path, text)
+    return text
+
+
+@dataclass(kw_only=True, slots=True)
+class _Case:
+    """A testcase element; what may be long is made when it is written, when it is known how much there is room for."""
+
+    classname: str
+    name: str
+    seconds: float
+    status: str
+    message: str = ""
+    type: str = ""
+    body: Callable[[], str] | None = None
+    log: Callable[[], str] | None = None
+
+
+def _of_scenarios(suite: SuiteView) -> Iterator[_Case]:
+    for member in suite.members:
+        yield _Case(
+            classname=suite.name,
+            name=member.name,
+            seconds=member.seconds,
+            log=lambda member=member: log_of_member(member),
+            **_outcome(member.status, member.steps),
+        )
+
+
+def _of_checks(suite: SuiteView) -> Iterator[_Case]:
+    for member in suite.members:
+        classname = f"{suite.name}.{member.name}"
+        empty = True
+        for number, step in enumerate(member.steps, 1):
+            if step.error is not None:
+                empty = False
+                outcome = _outcome("error", [TestCaseResult(error=step.error)])
+                yield _Case(
+                    classname=classname,
+                    name=f"step {number}",
+                    seconds=seconds_of(step),
+                    log=lambda member=member: log_of_member(member),
+                    **outcome,
+                )
+            for check in step.results:
+                empty = False
+                yield _of_check(classname, member, check)
+        if empty:
+            yield _Case(
+                classname=classname,
+                name="checks",
+                seconds=member.seconds,
+                status="skip",
+                message="nothing was checked",
+                log=lambda member=member: log_of_member(member),
+            )
+
+
+def _of_check(classname: str, member: Member, check: CheckResult) -> _Case:
+    status = "pass" if check.failed and check.severity == "warning" else check.status.value
+    blamed = status in {"fail", "error"}
+    return _Case(
+        classname=classname,
+        name=check.name,
+        seconds=check.timing.seconds if check.timing is not None else 0.0,
+        log=(lambda: log_of_member(member)) if blamed else (lambda: log_of_check(check)),
+        **_outcome(status, [TestCaseResult(results=[check])]),
+    )
+
+
+def _outcome(status: str, steps: Sequence[TestCaseResult]) -> dict[str, Any]:
+    """What the testcase of these steps holds beside its name and log."""
+    if status == "pass":
+        return {"status": status}
+    lines = reasons(status, steps)
+    message = lines[0] if lines else status.upper()
+    if len(lines) > 1 and status != "skip":
+        message += f" (and {len(lines) - 1} more)"
+    outcome = {"status": status, "message": message}
+    if status != "skip":
+        outcome |= {"type": _type_of(status, steps), "body": lambda: "\n\n".join(_bodies(steps))}
+    return outcome
+
+
+def _type_of(status: str, steps: Sequence[TestCaseResult]) -> str:
+    for step in steps:
+        if step.error is not None:
+            return step.error.exception_type
+    for check in failed_checks(steps):
+        if check.errored and status == "error":
+            return str(check.details.get("exception_type") or check.error_kind or "error")
+        if check.failed and status == "fail":
+            return str(check.details.get("check_kind") or "failure")
+    return status
+
+
+def _bodies(steps: Iterable[TestCaseResult]) -> Iterator[str]:
+    for step in steps:
+        if step.error is not None:
+            yield step.error.summary() + (f"\n\n{step.error.traceback}" if step.error.traceback else "")
+    for check in failed_checks(steps):
+        yield reason_of(check, details=True)
+
+
+# --- XML ---------------------------------------------------------------------------------
+
+
+@dataclass
+class _Writer:
+    """Writes testcases and keeps count of the room that is left."""
+
+    share: int
+    left: int = _ALL_BYTES
+    counts: dict[str, int] = field(default_factory=lambda: {"pass": 0, "fail": 0, "error": 0, "skip": 0})
+    parts: list[str] = field(default_factory=list[str])
+    names: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+
+    def add(self, case: _Case) -> None:
+        """Write a testcase."""
+        self.counts[case.status] += 1
+        classname, name = self._unique(visible(cut(case.classname, _NAME)), visible(cut(case.name, _NAME)))
+        text = f'<testcase classname="{_quoted(classname)}" name="{_quoted(name)}" time="{case.seconds:.3f}">'
+        element = _ELEMENTS.get(case.status)
+        if element is not None:
+            message = visible(cut(case.message, _MESSAGE if self.left > 0 else 200))
+            kind = f' type="{_quoted(visible(cut(case.type, 200)))}"' if case.type else ""
+            text += f'<{element}{kind} message="{_quoted(message)}">{self._body(case.body)}</{element}>'
+        if case.log is not None:
+            text += f"<system-out>{self._body(case.log)}</system-out>"
+        text += "</testcase>\n"
+        self.left -= len(text) if text.isascii() else len(text.encode())
+        self.parts.append(text)
+
+    def _unique(self, classname: str, name: str) -> tuple[str, str]:
+        """Servers tell tests apart by these two, and keep only one of those that share them."""
+        unique, names = name, self.names
+        while (classname, unique) in names:
+            names[classname, name] += 1
+            unique = f"{name}#{names[classname, name]}"
+        names[classname, unique] = 1
+        return classname, unique
+
+    def _body(self, make: Callable[[], str] | None) -> str:
+        if make is None:
+            return ""
+        if self.left <= 0:
+            return "[left out: the file would become too large]"
+        return _escaped(visible(cut(make(), self.share)))
+
+
+_ELEMENTS = {"fail": "failure", "error": "error", "skip": "skipped"}
+
+
+def _document(suite: SuiteView, cases: Iterable[_Case], expected: int) -> str:
+    writer = _Writer(share=max(_LEAST_BODY, min(_BODY, _ALL_BODIES // max(1, 2 * expected))))
+    for case in cases:
+        writer.add(case)
+    name = _quoted(visible(cut(suite.name, _NAME)))
+    counts = writer.counts
+    seconds = suite.timing.seconds if suite.timing is not None else suite.duration_ms / 1000
+    common = (
+        f'name="{name}" tests="{sum(counts.values())}" failures="{counts["fail"]}" errors="{counts["error"]}" '
+        f'time="{seconds:.3f}"'
+    )
+    return "".join(
+        [
+            '<?xml version="1.0"?>\n',
+            f"<testsuites {common}>\n",
+            f'<testsuite {common} skipped="{counts["skip"]}" timestamp="{_start(suite)}">\n',
+            _properties(suite),
+            *writer.parts,
+            "</testsuite>\n</testsuites>\n",
+        ]
+    )
+
+
+def _properties(suite: SuiteView) -> str:
+    rate = suite.pass_rate
+    values = {
+        "pass_rate": None if rate is None else f"{rate:.6g}",
+        "run_id": suite.run_id,
+        "recommendation": suite.recommendation,
+    }
+    lines = [
+        f'<property name="{name}" value="{_quoted(visible(cut(str(value), _MESSAGE)))}"/>\n'
+        for name, value in values.items()
+        if value is not None
+    ]
+    return f"<properties>\n{''.join(lines)}</properties>\n" if lines else ""
+
+
+def _start(suite: SuiteView) -> str:
+    """When it began, in UTC; when nobody knows, when it was written."""
+    timings = [suite.timing] if suite.timing is not None else [member.source.timing for member in suite.members]
+    starts = [timing.started_at for timing in timings if timing is not None]
+    return (min(starts) if starts else datetime.now(UTC)).isoformat(timespec="seconds")
+
+
+def _escaped(text: str) -> str:
+    """`text` for the content of an element."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _quoted(text: str) -> str:
+    """`text` for an attribute in double quotes; its line ends and tabs are kept."""
+    if text.isalnum():
+        return text
+    return _escaped(text).replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")

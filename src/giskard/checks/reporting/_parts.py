@@ -1,0 +1,397 @@
+"""The parts that reports are made of: checks with their reasons, turns, errors."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from os.path import commonprefix
+from pathlib import Path
+from typing import Any, cast
+
+from giskard.checks.core.result import CheckResult, ScenarioResult, TestCaseError, TestCaseResult
+from giskard.checks.reporting._page import Page, Row, Span, fit, size, wrap
+from giskard.checks.reporting._text import plain_text, quoted
+
+__all__ = [
+    "Limits",
+    "about",
+    "check_rows",
+    "count",
+    "duration",
+    "error_rows",
+    "flowing",
+    "mark_of",
+    "ordered",
+    "percent",
+    "rest_row",
+    "sections",
+    "tally",
+    "trace_rows",
+    "turn_of_check",
+    "turn_rows",
+    "where",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is shown of what may be long.
+
+    Parameters
+    ----------
+    value
+        Characters of one value.
+    rows
+        Rows of one value.
+    message
+        Characters of a message.
+    trace
+        Rows of a conversation that renders itself.
+    traceback
+        Rows of a traceback, from its end; 0 shows only where the error was raised.
+    """
+
+    value: int = 600
+    rows: int = 8
+    message: int = 1_000
+    trace: int = 40
+    traceback: int = 0
+
+
+def count(number: int, noun: str) -> str:
+    """``"1 turn"``, ``"2,000 turns"``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """A duration as people say it."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def percent(rate: float) -> str:
+    """A rate from 0 to 1 in percent; only what is all of it is 100 %, only nothing is 0 %."""
+    shown = f"{rate * 100:.1f}"
+    if shown == "100.0" and rate < 1:
+        shown = "99.9"
+    elif shown == "0.0" and rate > 0:
+        shown = "0.1"
+    return f"{shown.removesuffix('.0')} %"
+
+
+def mark_of(page: Page, status: str) -> Span:
+    """The mark of a check's or a step's state."""
+    glyphs = page.glyphs
+    marks = {"pass": glyphs.check, "fail": glyphs.failed, "error": glyphs.errored, "skip": glyphs.skipped}
+    return marks[status], status
+
+
+# --- checks ------------------------------------------------------------------------------
+
+
+def check_rows(page: Page, check: CheckResult, width: int, limits: Limits) -> Iterator[Row]:
+    """A check's mark, name and reason; what was expected and what came, its numbers, its traceback."""
+    mark = mark_of(page, check.status.value)
+    name = page.line(check.name)
+    note = ""
+    if check.failed and check.severity == "warning":
+        mark, note = (mark[0], "skip"), " (warning)"
+    elif check.errored and check.error_kind:
+        note = f" [{page.line(check.error_kind, 60)}]" + (" may pass when tried again" if check.retryable else "")
+    head: Row = [mark, (" ", ""), (name, "bold"), (note, "dim")]
+    yield from _with_message(page, head, check.message, width, limits)
+    if not check.passed:
+        yield from _compared(page, check.details, width, limits)
+        traceback = check.details.get("traceback")
+        if isinstance(traceback, str):
+            yield from traceback_rows(page, traceback, width, limits)
+    for metric in check.metrics:
+        yield [("    ", ""), (fit(f"{page.line(metric.name, 60)} = {metric.value:g}", width - 4), "dim")]
+
+
+def _with_message(page: Page, head: Row, message: str | None, width: int, limits: Limits) -> Iterator[Row]:
+    """`head`, with the message behind it when there is room, else below it."""
+    used = sum(size(text) for text, _ in head)
+    if used > width:
+        rest = width - sum(size(text) for text, _ in head[:2])
+        for number, line in enumerate(wrap("".join(text for text, _ in head[2:]), rest)):
+            yield [*(head[:2] if number == 0 else [("  ", "")]), (line, "bold")]
+        used = width
+    if not message:
+        if used < width:
+            yield head
+        return
+    shown = page.text(message, limits.message)
+    if used < width and "\n" not in shown and used + 2 + size(shown) <= width:
+        yield [*head, (": ", "dim"), (shown, "")]
+        return
+    if used < width:
+        yield head
+    for line in wrap(shown, width - 4):
+        yield [("    ", ""), (line, "")]
+
+
+def _compared(page: Page, details: dict[str, Any], width: int, limits: Limits) -> Iterator[Row]:
+    """What was expected and what came, one below the other; of long texts the part from where they differ."""
+    pairs = (("    expected  ", "expected_value", "expected"), ("    got       ", "actual_value", "got"))
+    shown = {key: quoted(details[key]) for _, key, _ in pairs if key in details}
+    same = len(commonprefix(list(shown.values()))) - _CONTEXT  # noqa: RUF071 - of texts, not of paths
+    if len(shown) == 2 and same > _CONTEXT and max(map(len, shown.values())) > limits.value // 2:
+        yield [("    ", ""), (f"their first {same:,} characters are the same", "dim")]
+        shown = {key: page.glyphs.more + text[same:] for key, text in shown.items()}
+    for label, key, style in pairs:
+        if key in shown:
+            yield from labelled(page, label, shown[key], width, limits, style=style)
+
+
+_CONTEXT = 40
+
+
+def labelled(
+    page: Page, label: str, value: str, width: int, limits: Limits, *, style: str = "", label_style: str = "label"
+) -> Iterator[Row]:
+    """A value behind its label, in as many rows as it needs and may have."""
+    indent = size(label)
+    lines = wrap(page.text(value, limits.value), max(10, width - indent))
+    for number, line in enumerate(lines[: limits.rows]):
+        yield [(label if number == 0 else " " * indent, label_style), (line, style)]
+    if len(lines) > limits.rows:
+        yield [(" " * indent, ""), (f"{page.glyphs.more} {count(len(lines) - limits.rows, 'more line')}", "dim")]
+
+
+def error_rows(page: Page, error: TestCaseError, width: int, limits: Limits) -> Iterator[Row]:
+    """What kept a step from being finished, and where it was raised."""
+    glyph, style = mark_of(page, "error")
+    phase = f" during {error.phase.replace('_', ' ')}" if error.phase else ""
+    kind = f" [{page.line(error.error_kind, 60)}]" + (" may pass when tried again" if error.retryable else "")
+    name = page.line(f"{error.exception_type}{phase}")
+    head: Row = [(glyph, style), (" ", ""), (name, "bold"), (kind, "dim")]
+    yield from _with_message(page, head, error.message, width, limits)
+    if error.traceback:
+        yield from traceback_rows(page, error.traceback, width, limits)
+
+
+_FRAME = re.compile(r'^  File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
+_OURS = str(Path(__file__).resolve().parents[1])
+
+
+def traceback_rows(page: Page, traceback: str, width: int, limits: Limits) -> Iterator[Row]:
+    """A traceback without the frames of this package, or only the place that it ends at."""
+    if limits.traceback:
+        lines = page.text("\n".join(_users_part(traceback)), 20_000).split("\n")
+        if len(lines) > limits.traceback:
+            left_out = len(lines) - limits.traceback
+            yield [("    ", ""), (f"{page.glyphs.more} {count(left_out, 'earlier line')} of the traceback", "dim")]
+        for line in lines[-limits.traceback :]:
+            for part in wrap(line, width - 4):
+                yield [("    ", ""), (part, "dim")]
+        return
+    frames = _FRAME.findall(traceback[-20_000:])
+    if frames:
+        path, number, function = next((found for found in reversed(frames) if not _is_ours(found[0])), frames[-1])
+        for part in wrap(page.line(f"raised at {path}:{number} in {function}"), width - 4):
+            yield [("    ", ""), (part, "dim")]
+
+
+def _is_ours(path: str) -> bool:
+    return path.startswith(_OURS)
+
+
+def _users_part(traceback: str) -> Iterator[str]:
+    """The lines of a traceback without those of frames in this package, unless there are no others."""
+    lines = traceback.rstrip().split("\n")
+    paths = [match[1] for match in map(_FRAME.match, lines) if match]
+    hide = not all(map(_is_ours, paths))
+    hidden = False
+    for line in lines:
+        match = _FRAME.match(line)
+        if match:
+            hidden = hide and _is_ours(match[1])
+        elif not line.startswith("    "):
+            hidden = False
+        if not hidden:
+            yield line
+
+
+def tally(checks: Iterable[CheckResult]) -> str:
+    """How many checks ended in which state, and of how many."""
+    numbers = {"passed": 0, "failed": 0, "errored": 0, "skipped": 0, "only warned": 0}
+    for check in checks:
+        warned = check.severity == "warning" and check.status == "fail"
+        numbers["only warned" if warned else _WORDS[check.status]] += 1
+    total = sum(numbers.values())
+    if not total:
+        return "no checks"
+    return (
+        ", ".join(f"{number:,} {word}" for word, number in numbers.items() if number) + f", of {count(total, 'check')}"
+    )
+
+
+_WORDS: dict[str, str] = {"pass": "passed", "fail": "failed", "error": "errored", "skip": "skipped"}
+
+
+def rest_row(page: Page, results: Sequence[CheckResult]) -> str:
+    """How the checks ended that are not shown one by one: how many passed, and why others were skipped."""
+    passed = sum(result.passed for result in results)
+    skips = Counter(result.message or "no reason was given" for result in results if result.skipped)
+    parts = [f"{count(passed, 'check')} passed"] if passed else []
+    parts += [f"{count(number, 'check')} skipped ({page.line(why, 200)})" for why, number in skips.items()]
+    return ", ".join(parts)
+
+
+# --- turns -------------------------------------------------------------------------------
+
+
+def sections(steps: Sequence[TestCaseResult], total: int) -> list[range]:
+    """The turns that each step added to a conversation of `total` turns."""
+    found: list[range] = []
+    begin = 0
+    for number, step in enumerate(steps, 1):
+        last = step.last_interaction_index
+        end = begin if last is None else min(total, max(begin, last + 1))
+        if number == len(steps) or (step.error is not None and last is None and _rest_is_empty(steps[number:])):
+            end = total
+        found.append(range(begin, end))
+        begin = end
+    return found
+
+
+def _rest_is_empty(steps: Iterable[TestCaseResult]) -> bool:
+    return all(step.last_interaction_index is None for step in steps)
+
+
+_TURN_IN_PATH = re.compile(r"^trace\.interactions\[(-?\d+)\]")
+
+
+def turn_of_check(check: CheckResult, turns: range) -> int | None:
+    """The index of the turn that a check looks at by its path, or the last one of `turns`, which it saw last."""
+    spec = check.details.get("check_spec")
+    key = cast("dict[str, Any]", spec).get("target_key") if isinstance(spec, dict) else None
+    match = _TURN_IN_PATH.match(key) if isinstance(key, str) else None
+    if match is None:
+        return turns.stop - 1 if turns.stop else None
+    index = int(match[1])
+    index = index + turns.stop if index < 0 else index
+    return index if 0 <= index < turns.stop else None
+
+
+def turn_rows(
+    page: Page, turns: Sequence[Any], index: int, width: int, limits: Limits, *, status: str = "", full: bool = False
+) -> Iterator[Row]:
+    """A turn: what was sent, what came back; with `full` also its tool calls and the rest of its metadata."""
+    turn = turns[index]
+    heading = f"turn {index + 1} of {len(turns)}"
+    if status:
+        glyph, style = mark_of(page, status)
+        yield [(heading, "label"), (f" {glyph}", style)]
+    else:
+        yield [(heading, "label")]
+    yield from labelled(page, "  inputs   ", plain_text(turn.inputs), width, limits)
+    if full and turn.metadata:
+        metadata = dict(turn.metadata)
+        for call in _calls(metadata):
+            yield from _tool_rows(page, call, width, limits)
+        yield from labelled(page, "  outputs  ", plain_text(turn.outputs), width, limits)
+        if metadata:
+            known = ", ".join(f"{key}={quoted(value)}" for key, value in metadata.items())
+            compact = Limits(value=400, rows=3)
+            yield from labelled(page, "  metadata ", known, width, compact, style="dim")
+        return
+    yield from labelled(page, "  outputs  ", plain_text(turn.outputs), width, limits)
+
+
+def _calls(metadata: dict[str, Any]) -> list[Any]:
+    """The tool calls out of a turn's metadata, where they are a list of things with a name."""
+    calls = metadata.get("tool_calls")
+    if not isinstance(calls, (list, tuple)):
+        return []
+    items = list(cast("Iterable[Any]", calls))
+    if not all(_part(call, "name") for call in items):
+        return []
+    del metadata["tool_calls"]
+    return items
+
+
+def _part(call: Any, name: str) -> Any:
+    try:
+        return cast("dict[str, Any]", call).get(name) if isinstance(call, dict) else getattr(call, name, None)
+    except Exception:  # an object of somebody else
+        return None
+
+
+def _tool_rows(page: Page, call: Any, width: int, limits: Limits) -> Iterator[Row]:
+    """``→ get_order(id="A1")``, and in the row below what it gave back."""
+    arguments = _part(call, "arguments")
+    if isinstance(arguments, dict):
+        known = cast("dict[str, Any]", arguments)
+        inside = ", ".join(f"{key}={quoted(value)}" for key, value in known.items())
+    else:
+        inside = "" if arguments is None else plain_text(arguments)
+    arrow = page.glyphs.arrow
+    compact = Limits(value=min(limits.value, 500), rows=4)
+    named = f"{plain_text(_part(call, 'name'))}({inside})"
+    yield from labelled(page, f"  {arrow} ", named, width, compact, style="tool", label_style="tool")
+    error, result = _part(call, "error"), _part(call, "result")
+    indent = " " * (size(arrow) + 3)
+    if error is not None:
+        yield from labelled(page, f"{indent}error ", plain_text(error), width, compact, style="fail")
+    elif result is not None:
+        yield from labelled(page, f"{indent}gave ", plain_text(result), width, Limits(value=240, rows=3), style="dim")
+
+
+def trace_rows(page: Page, trace: Any, width: int, limits: Limits) -> list[Row] | None:
+    """A conversation as its own class renders it; None when it leaves that to us, or fails to."""
+    kind = cast("type[Any]", type(trace))
+    if not hasattr(kind, "__rich_console__") and not hasattr(kind, "__rich__"):
+        return None
+    return page.rendered(trace, width, limits.trace)
+
+
+# --- a result as a whole ---------------------------------------------------------------
+
+
+def about(page: Page, result: ScenarioResult[Any]) -> str:
+    """Tags, attempts."""
+    parts: list[str] = []
+    if result.tags:
+        parts.append("tags: " + ", ".join(page.line(tag, 100) for tag in result.tags[:20]))
+    if result.multiple_runs > 1:
+        parts.append(f"attempt {result.runs_executed} of at most {result.multiple_runs}")
+    return f" {page.glyphs.dot} ".join(parts)
+
+
+def where(number: int, steps: int, added: range, turns: int) -> str:
+    """Where in the conversation a step's checks ran; nothing when there is only one place."""
+    parts: list[str] = []
+    if steps < 2:
+        return ""
+    parts.append(f"step {number + 1} of {steps}")
+    if turns > 1:
+        parts.append(f"after turn {added.stop} of {turns}" if added.stop else "before the first turn")
+    return ", ".join(parts)
+
+
+def ordered(checks: Iterable[CheckResult]) -> list[CheckResult]:
+    """The checks that are FAIL or ERROR: errors first, warnings last."""
+    found = [check for check in checks if check.failed or check.errored]
+    return sorted(found, key=lambda check: 0 if check.errored else 1 if check.severity == "error" else 2)
+
+
+def flowing(spans: Row, width: int) -> Iterator[Row]:
+    """`spans` in as many rows as they need; each of them stays whole."""
+    row: Row = []
+    used = 0
+    for text, style in spans:
+        if used and used + size(text) > width:
+            yield [("  ", ""), *row]
+            row, used = [], 0
+            text = text.lstrip()  # noqa: PLW2901
+        row.append((text, style))
+        used += size(text)
+    yield [("  ", ""), *row]

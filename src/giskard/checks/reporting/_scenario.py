@@ -1,0 +1,140 @@
+"""One scenario in full, with its conversation; one test case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from giskard.checks.core.result import ScenarioResult, TestCaseResult
+from giskard.checks.reporting._page import Page
+from giskard.checks.reporting._parts import (
+    Limits,
+    about,
+    check_rows,
+    duration,
+    error_rows,
+    flowing,
+    mark_of,
+    ordered,
+    sections,
+    tally,
+    trace_rows,
+    turn_of_check,
+    turn_rows,
+    where,
+)
+from giskard.checks.reporting._text import quoted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["print_scenario", "print_test_case"]
+
+_FULL = Limits(value=20_000, rows=400, message=20_000, trace=5_000, traceback=40)
+
+
+def print_scenario(result: ScenarioResult[Any], console: Console | None = None) -> None:
+    """Print one scenario in full: its conversation, and what the checks found at each step of it.
+
+    Parameters
+    ----------
+    console
+        Where to; stdout when it is None.
+    """
+    page = Page(console)
+    status = result.status.value
+    page.rule(page.line(result.scenario_name), status.upper(), status)
+    for text in (about(page, result), _annotations(page, result)):
+        if text:
+            page.paragraph(text, "dim", indent=0)
+    turns = result.final_trace.interactions
+    parts = sections(result.steps, len(turns))
+    own = trace_rows(page, result.final_trace, page.width, _FULL)
+    if own is not None:
+        page.add()
+        page.add_rows(own)
+    elif not turns:
+        page.add(("no turn was finished" if result.steps else "there are no steps", "dim"))
+    blamed = _blamed_turns(result, parts)
+    for number, (step, added) in enumerate(zip(result.steps, parts, strict=True)):
+        for index in added if own is None else ():
+            page.add()
+            status_here = blamed.get(index, "")
+            page.add_rows(turn_rows(page, turns, index, page.width, _FULL, status=status_here, full=True))
+        page.add()
+        _step(page, step, where(number, len(result.steps), added, len(turns)))
+    _attempts(page, result)
+    page.add()
+    _verdict(page, result, result.steps, result.nothing_checked)
+    page.flush()
+
+
+def _annotations(page: Page, result: ScenarioResult[Any]) -> str:
+    annotations = result.final_trace.annotations
+    if not annotations:
+        return ""
+    return "annotations: " + page.line(", ".join(f"{key}={quoted(value)}" for key, value in annotations.items()), 400)
+
+
+def _blamed_turns(result: ScenarioResult[Any], parts: Sequence[range]) -> dict[int, str]:
+    """The turns that a failing check is about, with its state."""
+    found: dict[int, str] = {}
+    for step, added in zip(result.steps, parts, strict=True):
+        for check in reversed(ordered(step.results)):
+            index = turn_of_check(check, added)
+            if index is not None and check.severity == "error":
+                found[index] = check.status.value
+    return found
+
+
+def _step(page: Page, step: TestCaseResult, place: str = "") -> None:
+    if place:
+        page.add((place, "bold"))
+    if step.error is not None:
+        page.add_rows(error_rows(page, step.error, page.width, _FULL))
+    for check in step.results:
+        page.add_rows(check_rows(page, check, page.width, _FULL))
+    if not step.results and step.error is None:
+        page.add((f"{page.glyphs.nothing} nothing was checked", "nothing"))
+
+
+def _attempts(page: Page, result: ScenarioResult[Any]) -> None:
+    if not result.earlier_attempts:
+        return
+    page.add()
+    for attempt in result.attempts:
+        glyph, style = mark_of(page, attempt.status.value)
+        took = duration(attempt.timing.seconds if attempt.timing is not None else attempt.duration_ms / 1000)
+        page.add((f"{glyph} ", style), (f"attempt {attempt.trial}: {attempt.status.upper()} in {took}", ""))
+
+
+def _verdict(
+    page: Page, result: ScenarioResult[Any] | TestCaseResult, steps: Sequence[TestCaseResult], nothing_checked: bool
+) -> None:
+    text = tally(check for step in steps for check in step.results)
+    if nothing_checked:
+        text += ": nothing was checked"
+    took = duration(result.timing.seconds if result.timing is not None else result.duration_ms / 1000)
+    status = result.status.value
+    glyph, style = mark_of(page, status)
+    page.add_rows(
+        flowing([(f"{glyph} {status.upper()}", style), (f"  {text}", ""), (f"  in {took}", "dim")], page.width)
+    )
+
+
+def print_test_case(result: TestCaseResult, console: Console | None = None) -> None:
+    """Print what the checks of a test case found.
+
+    Parameters
+    ----------
+    console
+        Where to; stdout when it is None.
+    """
+    page = Page(console)
+    status = result.status.value
+    page.rule(page.line(result.name or "Test case"), status.upper(), status)
+    _step(page, result)
+    nothing = result.passed and all(check.skipped for check in result.results)
+    page.add()
+    _verdict(page, result, [result], nothing)
+    page.flush()

@@ -1,0 +1,242 @@
+"""The environment's settings, and the models that are taken where none is given."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from giskard.checks.core.exceptions import ConfigurationError
+from giskard.checks.core.mixin import as_embedding_model, as_generator, as_judge
+
+__all__ = [
+    "Settings",
+    "find_embedding_model",
+    "find_generator",
+    "find_judge",
+    "get_default_embedding_model",
+    "get_default_generator",
+    "get_default_judge",
+    "get_settings",
+    "set_default_embedding_model",
+    "set_default_generator",
+    "set_default_judge",
+]
+
+_PREFIX = "GISKARD_CHECKS_"
+_OPENAI_MODEL = "openai/gpt-4o-mini"
+_YES = ("1", "true", "t", "yes", "y", "on")
+
+
+class Settings(BaseModel):
+    """What the environment says, at the moment of `get_settings`.
+
+    Parameters
+    ----------
+    default_model, default_judge, default_embedding_model
+        Names of models.
+    disable_rich_pretty
+        Whether reports print values as they are, without colours and layout; what is not yes or no is no.
+    max_reported_failures
+        How many failures a report shows in full; None, also for what is not a whole number from 0 on, shows all.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    default_model: str | None = None
+    default_judge: str | None = None
+    default_embedding_model: str | None = None
+    disable_rich_pretty: bool = False
+    max_reported_failures: int | None = None
+
+    @field_validator("default_model", "default_judge", "default_embedding_model")
+    @classmethod
+    def _none_for_blank(cls, value: str | None) -> str | None:
+        return (value.strip() or None) if value is not None else None
+
+    # A slip in these two must not cost anybody a report.
+
+    @field_validator("disable_rich_pretty", mode="before")
+    @classmethod
+    def _yes_or_no(cls, value: Any) -> bool:
+        return value is True or str(value).strip().lower() in _YES
+
+    @field_validator("max_reported_failures", mode="before")
+    @classmethod
+    def _count(cls, value: Any) -> int | None:
+        text = str(value).strip()
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def get_settings() -> Settings:
+    """The settings of this moment: variables ``GISKARD_CHECKS_…``, else those of ``.env`` in the working folder."""
+    return _reader()()
+
+
+@functools.cache
+def _reader() -> Callable[[], Settings]:
+    """The one door to pydantic-settings, which is imported when settings are first read."""
+    from pydantic_settings import BaseSettings, SettingsConfigDict  # noqa: PLC0415
+
+    class FromEnvironment(Settings, BaseSettings):
+        model_config = SettingsConfigDict(
+            env_prefix=_PREFIX, env_file=".env", env_file_encoding="utf-8", extra="ignore", title="Settings"
+        )
+
+    def read() -> Settings:
+        return Settings.model_construct(**FromEnvironment().model_dump())
+
+    return read
+
+
+class _Defaults:
+    """The models set for the whole process: all of its state that this package keeps."""
+
+    generator: Any = None
+    judge: Any = None
+    embedding_model: Any = None
+
+
+_defaults = _Defaults()
+
+
+def set_default_generator(generator: Any) -> None:
+    """Take `generator` where none is given: an object with ``async complete``, or a model's name; None resets it.
+
+    Raises
+    ------
+    ValueError
+        When it is no generator.
+    """
+    _defaults.generator = None if generator is None else as_generator(generator)
+
+
+def set_default_judge(judge: Any) -> None:
+    """Take `judge` where checks are given none: a judge, a generator, or a model's name; None resets it.
+
+    Raises
+    ------
+    ValueError
+        When it is no judge.
+    """
+    _defaults.judge = None if judge is None else as_judge(judge)
+
+
+def set_default_embedding_model(embedding_model: Any) -> None:
+    """Take `embedding_model` where none is given: an object with ``async embed``, or a model's name; None resets it.
+
+    Raises
+    ------
+    ValueError
+        When it is no embedding model.
+    """
+    _defaults.embedding_model = None if embedding_model is None else as_embedding_model(embedding_model)
+
+
+def get_default_generator() -> Any:
+    """The generator, or the name of the model, that is taken where none is given.
+
+    Raises
+    ------
+    ConfigurationError
+        When there is none; the message says how to give one.
+    """
+    return find_generator()
+
+
+def get_default_judge() -> Any:
+    """The judge, the generator, or the name of the model, that is taken where a check is given none.
+
+    Raises
+    ------
+    ConfigurationError
+        When there is none; the message says how to give one.
+    """
+    return find_judge()
+
+
+def get_default_embedding_model() -> Any:
+    """The embedding model, or its name, that is taken where none is given.
+
+    Raises
+    ------
+    ConfigurationError
+        When there is none; the message says how to give one.
+    """
+    return find_embedding_model()
+
+
+def find_generator(given: Any = None) -> Any:
+    """The generator to ask: `given`, the default one, the environment's, or OpenAI's when its variables are set.
+
+    Raises
+    ------
+    ConfigurationError
+        When there is none; the message says how to give one.
+    """
+    found = _first(given, _defaults.generator)
+    if found is None:
+        found = get_settings().default_model or _openai_model()
+    return _checked(found, "model", "generator=…", call="set_default_generator(…)", variable="DEFAULT_MODEL")
+
+
+def find_judge(given: Any = None, generator: Any = None) -> Any:
+    """The judge to ask, the first that there is.
+
+    In this order: `given`, `generator`, the default judge, the default generator, the environment's judge, its model,
+    OpenAI's when its variables are set.
+
+    Raises
+    ------
+    ConfigurationError
+        When there is none; the message says how to give one.
+    """
+    found = _first(given, generator, _defaults.judge, _defaults.generator)
+    if found is None:
+        settings = get_settings()
+        found = settings.default_judge or settings.default_model or _openai_model()
+    return _checked(found, "judge", "judge=…", call="set_default_judge(…)", variable="DEFAULT_JUDGE")
+
+
+def find_embedding_model(given: Any = None) -> Any:
+    """The embedding model to ask: `given`, the default one, or the environment's.
+
+    Raises
+    ------
+    ConfigurationError
+        When there is none; the message says how to give one.
+    """
+    found = _first(given, _defaults.embedding_model)
+    if found is None:
+        found = get_settings().default_embedding_model
+    return _checked(
+        found,
+        "embedding model",
+        "embedding_model=…",
+        call="set_default_embedding_model(…)",
+        variable="DEFAULT_EMBEDDING_MODEL",
+        openai="",
+    )
+
+
+def _first(*choices: Any) -> Any:
+    return next((choice for choice in choices if choice is not None), None)
+
+
+def _openai_model() -> str | None:
+    return _OPENAI_MODEL if os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL") else None
+
+
+_FOR_OPENAI = ", or OPENAI_API_KEY or OPENAI_BASE_URL for OpenAI's"
+
+
+def _checked(found: Any, what: str, argument: str, *, call: str, variable: str, openai: str = _FOR_OPENAI) -> Any:
+    if found is None:
+        raise ConfigurationError(
+            f"no {what} is given: pass {argument}, call giskard.checks.{call}, or set {_PREFIX}{variable} in the "
+            f"environment or in .env{openai}"
+        )
+    return found

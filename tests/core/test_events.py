@@ -1,0 +1,89 @@
+"""What observers are told, and that they cannot disturb a run."""
+
+import dataclasses
+
+import pytest
+
+from giskard.checks import FnCheck, Interaction, RunEvent, Scenario, Suite, TestCase, Trace
+
+ok = FnCheck(fn=lambda trace: True, name="ok")
+
+
+class Log:
+    def __init__(self):
+        self.events: list[RunEvent] = []
+
+    def notify(self, event):
+        self.events.append(event)
+
+    @property
+    def kinds(self):
+        return [event.kind for event in self.events]
+
+
+def test_the_events_of_a_scenario():
+    log = Log()
+    scenario = Scenario("s").interact("q", lambda inputs: "a").checks(ok, ok)
+    result = scenario.run_sync(multiple_runs=2, observers=[log])
+
+    attempt = ["attempt_started", "turn_started", "turn_ended", *["check_started", "check_ended"] * 2, "attempt_ended"]
+    assert log.kinds == ["scenario_started", *attempt, *attempt, "scenario_ended"]
+    assert {event.run_id for event in log.events} == {result.run_id}
+    assert [event.trial for event in log.events if event.kind == "attempt_started"] == [1, 2]
+    turn = next(event for event in log.events if event.kind == "turn_ended")
+    assert turn.subject == Interaction(inputs="q", outputs="a")
+    assert turn.step_index == 0
+    check = next(event for event in log.events if event.kind == "check_ended")
+    assert check.subject is ok
+    assert check.result.passed
+    assert check.check_id == "ok"
+    assert log.events[-1].result is result
+    assert log.events[-1].scenario_name == "s"
+
+
+def test_the_events_of_a_suite():
+    log = Log()
+    case = TestCase(name="case", trace=Trace(), checks=[ok])
+    suite = Suite(name="all", scenarios=[Scenario("s"), case])
+    result = suite.run_sync(verbose=False, observers=[log])
+
+    assert log.kinds[0] == "run_started"
+    assert log.events[0].total == 2
+    assert log.kinds[-1] == "run_ended"
+    assert log.events[-1].result is result
+    started = [event.scenario_name for event in log.events if event.kind == "scenario_started"]
+    ended = [event.result.scenario_name for event in log.events if event.kind == "scenario_ended"]
+    assert started == ended == ["s", "case"]
+
+
+def test_a_test_case_tells_of_its_checks():
+    log = Log()
+    TestCase(trace=Trace(), checks=[ok]).run_sync(observers=[log])
+
+    assert log.kinds == ["check_started", "check_ended"]
+
+
+def test_a_failing_turn_and_its_scenario_end_too():
+    log = Log()
+    Scenario("s").interact("q", lambda inputs: 1 / 0).run_sync(return_exception=True, observers=[log])
+
+    assert log.kinds[-2:] == ["attempt_ended", "scenario_ended"]
+    assert log.events[-1].result.errored
+
+
+def test_an_observer_that_fails_is_a_warning():
+    class Broken:
+        def notify(self, event):
+            raise ValueError("broken observer")
+
+    log = Log()
+    with pytest.warns(RuntimeWarning, match="broken observer"):
+        result = Scenario("s").interact("q", "a").check(ok).run_sync(observers=[Broken(), log])
+
+    assert result.passed
+    assert log.kinds[-1] == "scenario_ended"
+
+
+def test_events_are_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        RunEvent(kind="run_started").kind = "run_ended"

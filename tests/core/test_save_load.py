@@ -1,0 +1,353 @@
+"""Tests that are saved and loaded mean the same, or cannot be saved."""
+
+import dataclasses
+import datetime as dt
+import functools
+import json
+import math
+import uuid
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError, computed_field
+
+from giskard.checks import (
+    MISSING,
+    AllOf,
+    Check,
+    Equals,
+    FnCheck,
+    Interact,
+    Interaction,
+    InteractionSpec,
+    Not,
+    Scenario,
+    Step,
+    StringMatching,
+    Suite,
+    TestCase,
+    Trace,
+)
+
+
+class Order(BaseModel):
+    number: int
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+
+
+class Shop(Trace[str, str], frozen=True):
+    currency: str = "EUR"
+
+    @computed_field
+    @property
+    def transcript(self) -> str:
+        return " / ".join(turn.inputs for turn in self.interactions)
+
+
+def always(trace):
+    return True
+
+
+def agent(inputs):
+    return f"got {inputs}"
+
+
+class Agent:
+    def answer(self, inputs):
+        return inputs
+
+    @classmethod
+    def of_the_class(cls, inputs):
+        return inputs
+
+    @staticmethod
+    def static(inputs):
+        return inputs
+
+
+def users():
+    yield "a"
+
+
+def again(model):
+    """The model, through JSON text, JSON data and a dictionary; all of them are equal."""
+    text = model.model_dump_json()
+    loaded = type(model).model_validate_json(text)
+    assert json.loads(loaded.model_dump_json()) == json.loads(text)
+    data = model.model_dump(mode="json")
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert type(model).model_validate(data) == loaded
+    assert type(model).model_validate(model.model_dump()) == loaded
+    return loaded
+
+
+def full_scenario():
+    return Scenario(
+        "full",
+        tags=["Area:money"],
+        annotations={"tier": "gold", "kind": "a literal", "$callable": "os:getcwd", "when": dt.date(2025, 1, 2)},
+        multiple_runs=3,
+        timeout=5.0,
+        target=agent,
+        trace_type=Shop,
+        id="S-1",
+        steps=[
+            Step(
+                interacts=[
+                    Interact(inputs="q", metadata={"k": (1, 2)}, timeout=1.5),
+                    Interact(inputs=users, outputs=agent),
+                    Interaction(inputs={"kind": "x"}, outputs=[1, None], metadata={"$type": "set", "value": [1]}),
+                    InteractionSpec(inputs={"$callable": "os:getcwd"}, outputs={"$literal": {"kind": 1}}),
+                ],
+                checks=[
+                    FnCheck(fn=always, name="fn", description="d", severity="warning"),
+                    Not(check=AllOf(checks=[Equals(expected_value={"kind": "equals"}), StringMatching(keyword="x")])),
+                    Equals(expected_value=None, target_key="trace.last.outputs"),
+                    Equals(expected_value=math.inf, tolerance=dt.timedelta(seconds=1)),
+                ],
+            )
+        ],
+    )
+
+
+def test_a_whole_scenario():
+    scenario = full_scenario()
+    loaded = again(scenario)
+
+    assert loaded == scenario
+    assert loaded.target is agent
+    assert loaded.trace_type is Shop
+    assert loaded.steps[0].interacts[0].outputs is MISSING
+    assert loaded.steps[0].interacts[1].inputs is users
+    assert loaded.steps[0].checks[0].fn is always
+    assert loaded.annotations["when"] == dt.date(2025, 1, 2)
+    assert type(loaded.steps[0].interacts[2]) is Interaction
+
+
+def test_a_whole_suite():
+    case = TestCase(name="t", trace=Trace(interactions=[Interaction(inputs=1, outputs=(1, 2))]), checks=[FnCheck(fn=always)])
+    suite = Suite(name="all", scenarios=[full_scenario(), case, Scenario("empty")], target=agent, id="x")
+    loaded = again(suite)
+
+    assert loaded == suite
+    assert [type(member) for member in loaded.scenarios] == [Scenario, TestCase, Scenario]
+    assert loaded.scenarios[1].trace.last.outputs == (1, 2)
+
+
+def test_a_saved_suite_runs_as_before():
+    scenario = Scenario("s").interact("q", agent).check(Equals(expected_value="got q"))
+    loaded = again(Suite(name="s", scenarios=[scenario]))
+
+    assert loaded.run_sync(verbose=False).passed
+
+
+def test_what_a_trace_of_ones_own_computes_is_kept():
+    trace = Shop(interactions=[Interaction(inputs="a", outputs="b")])
+    case = TestCase(
+        trace=trace,
+        checks=[
+            Equals(expected_value="a", target_key="trace.transcript"),
+            Equals(expected_value="EUR", target_key="trace.currency"),
+        ],
+    )
+
+    assert case.run_sync().passed
+    assert again(case).run_sync().passed
+
+
+def test_missing_fields_are_left_out_and_come_back_missing():
+    data = Interact(inputs="q").model_dump()
+    assert "outputs" not in data
+    assert "target" not in Scenario("s").model_dump()
+    assert InteractionSpec.model_validate(data).outputs is MISSING
+    assert Scenario.model_validate(Scenario("s").model_dump()).target is MISSING
+    assert again(Interact(inputs="q", outputs=None)).outputs is None
+    dumped = Equals(expected_value_key="trace.last.inputs").model_dump()
+    assert "expected_value" not in dumped
+    assert again(Equals(expected_value=None)).expected_value is None
+
+
+def test_documents_carry_their_version():
+    for model in (Scenario("s"), Suite(name="s"), TestCase(trace=Trace(), checks=[])):
+        assert model.model_dump()["schema_version"] == "1.0"
+        assert json.loads(model.model_dump_json(indent=2))["schema_version"] == "1.0"
+        assert list(json.loads(model.model_dump_json()))[0] == "schema_version"
+        newer = {**model.model_dump(), "schema_version": "2.0"}
+        with pytest.raises(ValidationError, match=r"(?s)2\.0.*1\.0"):
+            type(model).model_validate(newer)
+    assert "schema_version" not in Step().model_dump()
+    assert "schema_version" not in full_scenario().model_dump()["steps"][0]
+
+
+# --- values ----------------------------------------------------------------------------------------------
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters(codec="utf-8"))
+    | st.binary(max_size=5)
+    | st.datetimes(timezones=st.just(dt.UTC) | st.none())
+    | st.dates()
+    | st.times()
+    | st.timedeltas()
+    | st.decimals(allow_nan=False)
+    | st.uuids()
+    | st.complex_numbers(allow_nan=False)
+    | st.sampled_from([len, agent, Agent, Agent.static, Agent.of_the_class])
+)
+hashable = st.none() | st.booleans() | st.integers() | st.text(st.characters(codec="utf-8")) | st.dates()
+keys = st.text(st.characters(codec="utf-8")) | st.sampled_from(
+    ["kind", "$callable", "$literal", "$type", "value", "schema_version", "trace", "$items", "name"]
+)
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(keys, inner, max_size=4)
+        | st.dictionaries(hashable, inner, max_size=3)
+        | st.sets(hashable, max_size=3)
+        | st.frozensets(hashable, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def same(a, b):
+    """Equality in which NaN equals itself, types count, and -0.0 is not 0.0."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return len(a) == len(b) and all(k in b and same(v, b[k]) for k, v in a.items())
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        plain = isinstance(a, list) == isinstance(b, list)
+        return plain and len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, (set, frozenset)):
+        return a == b and isinstance(b, frozenset) == isinstance(a, frozenset)
+    if isinstance(a, (float, complex)):
+        return repr(a) == repr(b)
+    return a == b and type(a) is type(b)
+
+
+@given(values)
+def test_values_come_back_the_same(value):
+    loaded = again_once(Interact(inputs=value, outputs=value, metadata={"v": value}))
+    assert same(loaded.inputs, value)
+    assert same(loaded.outputs, value)
+    assert same(loaded.metadata, {"v": value})
+
+    assert same(again_once(Scenario("s", annotations={"v": value})).annotations, {"v": value})
+    step = Step(interacts=[Interaction(inputs=value, outputs=[value])])
+    loaded = again_once(Scenario("s", steps=[step]))
+    assert same(loaded.steps[0].interacts[0].inputs, value)
+    case = TestCase(trace=Trace(interactions=[Interaction(inputs=1, outputs=value)]), checks=[])
+    assert same(again_once(case).trace.last.outputs, value)
+
+
+def again_once(model):
+    return type(model).model_validate_json(model.model_dump_json())
+
+
+@given(values)
+def test_expected_values_come_back_the_same(value):
+    check = Check.model_validate_json(Equals(expected_value=value).model_dump_json())
+
+    assert same(check.expected_value, value)
+
+
+@pytest.mark.parametrize("value", [Order(number=1), Point(1), [Order(number=1)], {"p": Point(1)}])
+def test_models_come_back_as_plain_data(value):
+    loaded = again_once(Interact(inputs=value)).inputs
+    plain = {"number": 1} if "Order" in repr(value) else {"x": 1}
+
+    assert loaded in (plain, [plain], {"p": plain})
+
+
+def test_special_values():
+    for value in (uuid.UUID(int=1), Decimal("1.10"), dt.datetime(2025, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=2)))):
+        assert again_once(Interact(inputs=value)).inputs == value
+    assert str(again_once(Interact(inputs=Decimal("1.10"))).inputs) == "1.10"
+
+
+# --- what cannot be saved ----------------------------------------------------------------------------------
+
+
+class Callable:
+    def __call__(self, inputs):
+        return inputs
+
+
+def local():
+    def inner(inputs):
+        return inputs
+
+    return inner
+
+
+UNSAVABLE = [
+    lambda inputs: inputs,
+    local(),
+    functools.partial(agent),
+    Agent().answer,
+    Callable(),
+    object(),
+    iter([]),
+    (item for item in []),
+]
+
+
+@pytest.mark.parametrize("value", UNSAVABLE, ids=lambda value: type(value).__name__)
+def test_it_says_so_when_it_is_saved(value):
+    models = [
+        Interact(inputs=value, outputs="x"),
+        Interact(inputs="x", outputs={"deep": [value]}),
+        Scenario("s", annotations={"v": value}),
+        Scenario("s").interact(value, "x"),
+        Suite(name="s", scenarios=[Scenario("s", target=value if callable(value) else {"v": value})]),
+        TestCase(trace=Trace(annotations={"v": value}), checks=[]),
+    ]
+    for model in models:
+        assert model.model_dump()  # a python dump keeps it
+        for save in (model.model_dump_json, lambda model=model: model.model_dump(mode="json")):
+            with pytest.raises(ValueError, match="cannot be saved"):
+                save()
+
+
+def test_a_python_dump_keeps_callables():
+    fn = lambda trace: True  # noqa: E731
+
+    assert FnCheck(fn=fn).model_dump()["fn"] is fn
+    assert Check.model_validate(FnCheck(fn=fn).model_dump()).fn is fn
+    with pytest.raises(ValueError, match=r"a lambda.*`def`"):
+        FnCheck(fn=fn).model_dump_json()
+
+
+def test_a_class_without_a_kind_cannot_be_saved():
+    class Mine(Check):
+        pass
+
+    assert Mine().model_dump()["kind"] is None
+    with pytest.raises(ValueError, match=r"Mine has no kind.*@Check\.register"):
+        Mine().model_dump_json()
+    with pytest.raises(ValueError, match="has no kind"):
+        Scenario("s").check(Mine()).model_dump_json()
+
+
+@pytest.mark.parametrize("path", ["nowhere:agent", "tests.core:nothing", "no path", ":", "os:sep"])
+def test_a_path_that_leads_nowhere_is_refused_when_it_is_loaded(path):
+    with pytest.raises(ValidationError, match="path|imported|callable"):
+        Check.model_validate({"kind": "fn", "fn": path})
+    with pytest.raises(ValidationError):
+        InteractionSpec.model_validate({"kind": "interact", "inputs": 1, "outputs": {"$callable": path}})
+
+
+def test_an_import_path_may_be_written_by_hand():
+    check = Check.model_validate({"kind": "fn", "fn": "builtins:callable"})
+
+    assert check.fn is callable

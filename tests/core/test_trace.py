@@ -1,0 +1,214 @@
+"""Conversations as they were: nobody changes them, and they grow at the same price at any length."""
+
+import asyncio
+import copy
+import pickle
+import time
+
+import pytest
+from pydantic import ValidationError, computed_field
+
+from giskard.checks import (
+    Interact,
+    Interaction,
+    InteractionGenerationError,
+    Trace,
+    resolve,
+)
+
+
+def turn(n, **metadata):
+    return Interaction(inputs=f"q{n}", outputs=f"a{n}", metadata=metadata)
+
+
+def grown(*items, trace=None):
+    return asyncio.run((trace or Trace()).with_interactions(*items))
+
+
+def test_an_empty_trace():
+    trace = Trace()
+
+    assert trace.interactions == []
+    assert trace.annotations == {}
+    assert trace.last is None
+    assert trace == Trace(interactions=[]) == Trace(interactions=())
+
+
+def test_the_last_turn_is_in_python_dumps_and_paths():
+    trace = Trace(interactions=[turn(1), turn(2)])
+
+    assert trace.last == turn(2)
+    assert trace.model_dump()["last"] == turn(2).model_dump()
+    assert '"last":{"inputs":"q2"' in trace.model_dump_json()
+    assert resolve(trace, "trace.last.outputs") == "a2"
+    assert Trace().model_dump()["last"] is None
+
+
+def test_traces_are_equal_by_value_and_their_turns_to_lists():
+    trace = Trace(interactions=[turn(1), turn(2)], annotations={"a": 1})
+
+    assert trace == Trace(interactions=[turn(1), turn(2)], annotations={"a": 1})
+    assert trace != Trace(interactions=[turn(1), turn(2)])
+    assert trace != Trace(interactions=[turn(1)], annotations={"a": 1})
+    assert trace.interactions == [turn(1), turn(2)]
+    assert [turn(1), turn(2)] == trace.interactions
+    assert trace.interactions == (turn(1), turn(2))
+    assert trace.interactions != [turn(1)]
+    assert trace.interactions != "q1"
+
+
+def test_the_turns_are_a_sequence():
+    turns = Trace(interactions=[turn(n) for n in range(4)]).interactions
+
+    assert len(turns) == 4
+    assert turns[0] == turn(0)
+    assert turns[-1] == turn(3)
+    assert turns[1:3] == [turn(1), turn(2)]
+    assert turns[::-1] == [turn(3), turn(2), turn(1), turn(0)]
+    assert list(reversed(turns)) == turns[::-1]
+    assert turn(2) in turns
+    assert turns.index(turn(2)) == 2
+    assert turns.count(turn(2)) == 1
+    assert turns + [turn(9)] == [*turns, turn(9)]
+    assert [turn(9)] + turns == [turn(9), *turns]
+    assert repr(turns) == repr(list(turns))
+    for index in (4, -5):
+        with pytest.raises(IndexError):
+            turns[index]
+    with pytest.raises(TypeError):
+        hash(turns)
+
+
+def test_nothing_can_be_changed():
+    trace = Trace(interactions=[turn(1)], annotations={"tags": ["a"]})
+
+    with pytest.raises(ValidationError):
+        trace.annotations = {}
+    with pytest.raises(AttributeError):
+        trace.interactions.append(turn(2))
+    with pytest.raises(TypeError):
+        trace.interactions[0] = turn(2)
+    with pytest.raises(TypeError):
+        trace.annotations["tags"].append("b")
+    with pytest.raises(TypeError):
+        trace.annotations["new"] = 1
+
+
+def test_the_list_that_it_was_made_of_may_change():
+    turns, annotations = [turn(1)], {"tags": ["a"]}
+    trace = Trace(interactions=turns, annotations=annotations)
+    turns.append(turn(2))
+    annotations["tags"].append("b")
+
+    assert trace.interactions == [turn(1)]
+    assert trace.annotations == {"tags": ["a"]}
+
+
+def test_turns_given_as_data():
+    assert Trace(interactions=[{"inputs": 1, "outputs": 2}]).last == Interaction(inputs=1, outputs=2)
+    for wrong in ([1], "q", {"inputs": 1}, [{"inputs": 1}], None):
+        with pytest.raises(ValidationError):
+            Trace(interactions=wrong)
+
+
+def test_a_longer_trace_is_a_new_one():
+    first = Trace(interactions=[turn(1)], annotations={"a": 1})
+    second = grown(turn(2), trace=first)
+    other = grown(turn(3), trace=first)
+    third = grown(turn(4), turn(5), trace=second)
+
+    assert first.interactions == [turn(1)]
+    assert second.interactions == [turn(1), turn(2)]
+    assert other.interactions == [turn(1), turn(3)]
+    assert third.interactions == [turn(1), turn(2), turn(4), turn(5)]
+    assert third.annotations == {"a": 1}
+    assert grown(trace=first) == first
+
+
+class Shop(Trace[str, str], frozen=True):
+    @computed_field
+    @property
+    def transcript(self) -> str:
+        return " / ".join(turn.inputs for turn in self.interactions)
+
+
+def test_subclasses_and_annotations_are_kept():
+    trace = grown(turn(1), Interact(inputs="q2", outputs="a2"), trace=Shop(annotations={"a": 1}))
+
+    assert type(trace) is Shop
+    assert trace.annotations == {"a": 1}
+    assert trace.transcript == "q1 / q2"
+    assert resolve(trace, "trace.transcript") == "q1 / q2"
+    assert trace.model_dump()["transcript"] == "q1 / q2"
+    assert type(asyncio.run(Shop.from_interactions(turn(1)))) is Shop
+
+
+def test_items_are_interactions_or_specs():
+    trace = asyncio.run(Trace.from_interactions(turn(1), Interact(inputs="q2", outputs=lambda inputs: "a2")))
+
+    assert trace.interactions == [turn(1), turn(2)]
+    with pytest.raises(TypeError, match="expected an Interaction"):
+        grown("no interaction")
+
+
+def test_a_failure_tells_what_was_completed():
+    def crash(inputs):
+        raise ValueError("boom")
+
+    with pytest.raises(InteractionGenerationError, match="boom") as failed:
+        grown(turn(1), Interact(inputs="q", outputs=crash), turn(3))
+
+    assert failed.value.partial_trace.interactions == [turn(1)]
+    assert isinstance(failed.value.__cause__, ValueError)
+
+
+def test_with_annotations():
+    trace = Trace(interactions=[turn(1)], annotations={"a": 1})
+    annotations = {"b": [2]}
+    other = trace.with_annotations(annotations)
+    annotations["b"].append(3)
+
+    assert other.annotations == {"b": [2]}
+    assert other.interactions == trace.interactions
+    assert trace.annotations == {"a": 1}
+
+
+def test_copies_are_as_good():
+    trace = Trace(interactions=[turn(1, k=[1])], annotations={"a": [1]})
+
+    for other in (
+        copy.copy(trace),
+        copy.deepcopy(trace),
+        trace.model_copy(),
+        trace.model_copy(deep=True),
+        pickle.loads(pickle.dumps(trace)),
+        Trace.model_validate(trace.model_dump()),
+        Trace.model_validate_json(trace.model_dump_json()),
+    ):
+        assert other == trace
+        assert other.last.metadata == {"k": [1]}
+    updated = trace.model_copy(update={"interactions": [turn(2)], "annotations": {"b": 1}})
+    assert updated.interactions == [turn(2)]
+    assert updated.annotations == {"b": 1}
+    with pytest.raises(TypeError):
+        updated.annotations["b"] = 2
+
+
+def test_appending_costs_the_same_at_any_length():
+    def seconds(length):
+        trace = Trace(interactions=[turn(n) for n in range(length)])
+        start = time.perf_counter()
+        for n in range(500):
+            trace = trace.appended(turn(n))
+        return time.perf_counter() - start
+
+    seconds(10)
+    short, long = (min(seconds(length) for _ in range(5)) for length in (10, 20_000))
+
+    assert long < short * 5  # one copy of the list per turn would be 100 times as much
+
+
+def test_typed_turns_are_validated():
+    assert Trace[str, int](interactions=[Interaction(inputs="q", outputs=1)]).last.outputs == 1
+    with pytest.raises(ValidationError):
+        Trace[str, int](interactions=[{"inputs": "q", "outputs": "many"}])
