@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from giskard.checks import ScenarioResult, Suite, SuiteResult, TestCase
 
@@ -46,32 +47,33 @@ def main() -> None:
 
     # A rule that crashes is an ERROR of its conversation, and not the end of the run.
     suite = suite_of(load_conversations()).run_sync(return_exception=True, verbose=False)
+    shown = _chosen(suite, options.show)
     report, junit = options.out / "report.json", options.out / "junit.xml"
     options.out.mkdir(parents=True, exist_ok=True)
     report.write_text(suite.model_dump_json(indent=2), encoding="utf-8")
     suite.to_junit_xml(junit)
 
+    # The longest first: what sums it up ends on the screen.
     console = Console(highlight=False)
-    console.rule("[bold]Airline support", align="left")
-    console.print(show.header(suite))
-    console.print()
+    _title(console, "Airline support")
+    console.print(show.header(suite), end="\n\n")
     os.environ.setdefault(*FAILURES)
     suite.print_report(console, group_by="task")
-    console.print()
-    console.rule("[bold]Rule by rule", align="left")
+    if shown is not None:
+        _title(console, f"One conversation in full: {shown.scenario_name}")
+        console.print(show.conversation(shown))
+    _title(console, "Rule by rule")
     console.print(show.rules_table(suite, console.width))
     console.print(show.summary(suite))
-    shown = _chosen(suite, options.show)
-    if shown is not None:
-        console.print()
-        console.rule(f"[bold]One conversation in full: {shown.scenario_name}", align="left")
-        console.print(show.conversation(shown))
-    console.print()
-    console.rule("[bold]Rules and rewards", align="left")
+    _title(console, "Rules and rewards")
     console.print(show.rewards(suite))
-    console.print()
-    console.rule("[bold]Written", align="left")
+    _title(console, "Written")
     console.print(show.files([report, junit]))
+
+
+def _title(console: Console, text: str) -> None:
+    console.print()
+    console.print(Text.assemble("── ", (text, "bold"), " ", "─" * (console.width - len(text) - 4)))
 
 
 def _chosen(suite: SuiteResult, wanted: str | None) -> ScenarioResult[Any] | None:

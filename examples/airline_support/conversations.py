@@ -22,7 +22,7 @@ POLICY = Path(__file__).parent / "data" / "policy.txt"
 HANG_UP = "###STOP###"
 
 
-class SupportTrace(Trace[Any, Any], frozen=True):
+class SupportTrace(Trace[str, str | None], frozen=True):
     """A support conversation: one interaction for each message of the customer.
 
     A trace type of your own can carry computed fields; paths see them as `trace.said`.
@@ -146,7 +146,7 @@ def _interaction(turn: list[tuple[int, dict[str, Any]]]) -> Interaction[str, str
 
 
 def _call(call: dict[str, Any], position: int) -> dict[str, Any]:
-    recorded = {
+    recorded: dict[str, Any] = {
         "id": call["id"],
         "name": call["function"]["name"],
         "arguments": call["function"]["arguments"],

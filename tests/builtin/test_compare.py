@@ -15,13 +15,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, RootModel, computed_field, field_serializer
 
-from giskard.checks.builtin._compare import (
-    CompareOptions,
-    Incomparable,
-    compare_order,
-    find_difference,
-    values_equal,
-)
+from giskard.checks.builtin._closeness import CompareOptions
+from giskard.checks.builtin._compare import Incomparable, find_difference, values_equal
+from giskard.checks.builtin._order import compare_order
 
 NAN = float("nan")
 INF = float("inf")

@@ -113,6 +113,7 @@ BAD = [
     "trace.x[?" + "(" * 5000 + "@.a" + ")" * 5000 + "]",
     "trace.x[?" + "!" * 300 + "@.a]",
     "trace.x" + "[?@" * 300 + "]" * 300,
+    "trace.x" + "[?@" * 40 + "]" * 40,
     "trace.\ud800",
     "trace.last\x00",
 ]
@@ -170,5 +171,6 @@ def test_a_field_of_the_path_type_is_checked_when_it_is_built():
 def test_long_paths():
     assert isinstance(resolve(EMPTY, "trace" + ".a" * 5_000), NoMatch)
     assert resolve({"x": [1]}, "trace.x" + "[*]" * 2_000) == []
+    assert out([[[[1]]]], "[?@" * 3 + "]" * 3) == [[[[1]]]]
     many = " || ".join(f"@ == {i}" for i in range(100))
     assert out(list(range(200)), f"[?{many}]") == list(range(100))

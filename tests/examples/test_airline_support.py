@@ -251,7 +251,7 @@ def test_the_demo_from_end_to_end(tmp_path: Path) -> None:
     assert "40 recorded conversations" in shown
     for check in rules():
         assert check.name in shown
-    assert "Pass rate: 55%, 22 of 40" in shown
+    assert "Pass rate 55%: 22 of 40 conversations break no rule" in shown
     assert "Traceback" not in shown
 
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))

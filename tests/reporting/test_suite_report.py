@@ -266,7 +266,7 @@ def test_grouped_table_on_demand():
     )
 
     text = words(printed(result, group_by="Topic"))
-    assert "refund 1 1 0 0 2 50 %" in text
+    assert "refund 1 1 0 0 2 50.0 %" in text
     assert "[red] 0 0 0 1 1 —" in text
     assert "(no Topic) 1 0 0 0 1 100 %" in text
     assert "By Topic" not in printed(result)

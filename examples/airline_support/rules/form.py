@@ -49,7 +49,7 @@ class When(Check[Any, Any, Trace[Any, Any]]):
 
     occasion_key: str
     missing: str
-    check: Check
+    check: Check[Any, Any, Any]
 
     async def run(self, trace: Trace[Any, Any]) -> CheckResult:
         if not resolve(trace, self.occasion_key):

@@ -1,8 +1,7 @@
-"""When two values are equal, and which of two comes first.
+"""When two values are equal.
 
-Python's own ``==`` says that True is 1, that a list is never a tuple and that an array has no answer;
-its ``<`` puts NaN nowhere.  A test needs one clear answer for data of any origin, or a clear "cannot
-tell".  The rules, for `find_difference` and `values_equal`:
+Python's own ``==`` says that True is 1, that a list is never a tuple and that an array has no answer.  A test
+needs one clear answer for data of any origin, or a clear "cannot tell".  The rules:
 
 - Numbers are equal by value whatever their type: ``1 == 1.0 == Decimal(1) == Fraction(1)``.  A bool equals
   only a bool, also inside containers and as a key.  NaN equals nothing, not even itself.
@@ -12,55 +11,50 @@ tell".  The rules, for `find_difference` and `values_equal`:
 - A model, a dataclass or an array equals its plain data, on either side; an enum member equals its value.
 - Other objects are equal when their ``==`` says so.
 - A tolerance holds for every number, or every time, inside the containers; members of sets are compared exactly.
-
-For `compare_order`: numbers with numbers, texts with texts (after normalisation, by code point), bytes with bytes,
-bools with bools, times with times of their own kind, lists and tuples item by item, and objects of a class that defines
-an order.  Everything else is `Incomparable`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import enum
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
-from numbers import Number, Rational
+from numbers import Number
 from typing import Any, NamedTuple, TypeAlias, TypeGuard, cast
 
 from pydantic import BaseModel, RootModel
 from pydantic_core import to_jsonable_python
 
+from giskard.checks.builtin._closeness import (
+    EXACT,
+    PLAIN_NUMBERS,
+    TIMES,
+    CompareOptions,
+    numbers_equal,
+    times_equal,
+)
 from giskard.checks.builtin._shown import type_name
-from giskard.checks.utils.normalization import NormalizationForm, normalize_data, normalize_string
+from giskard.checks.utils.normalization import normalize_data, normalize_string
 from giskard.checks.utils.plain import SCALARS, is_mock_call, is_named_tuple, record_items
 
 __all__ = [
-    "CompareOptions",
     "Difference",
     "Incomparable",
-    "compare_order",
     "find_difference",
+    "is_array",
+    "is_row",
+    "is_set",
+    "kinds_of",
     "values_equal",
 ]
-
-Tolerance: TypeAlias = float | Decimal | datetime.timedelta
 
 
 class Incomparable(TypeError):
     """Two values have no order, or no verdict on their equality."""
 
 
-class CompareOptions(NamedTuple):
-    """How closely two values are compared."""
-
-    form: NormalizationForm | None = None
-    """The normal form of the texts on both sides."""
-    tolerance: Tolerance | None = None
-    """The greatest absolute difference of two equal numbers; a timedelta: of two equal times."""
-    relative_tolerance: float | Decimal | None = None
-    """The greatest difference of two equal numbers, as a share of the greater magnitude (as `math.isclose`)."""
+def kinds_of(one: object, other: object) -> str:
+    """The types of two values, in words."""
+    return f"{type_name(one)} and {type_name(other)}"
 
 
 class Difference(NamedTuple):
@@ -74,17 +68,13 @@ class Difference(NamedTuple):
     expected: object
 
 
-_EXACT = CompareOptions()
-_NUMBERS: frozenset[type] = frozenset({int, float})
 # A linked list of the keys that lead to a pair of values: cheap to extend, read on failure only.
 _Trail: TypeAlias = "tuple[_Trail, object] | None"
-_TIMES = (datetime.datetime, datetime.date, datetime.time, datetime.timedelta)
 _BYTES = (bytes, bytearray, memoryview)
-_SOME_DAY = datetime.date(2000, 1, 1)
 _AnyMapping: TypeAlias = Mapping[Any, Any]
 
 
-def values_equal(actual: object, expected: object, options: CompareOptions = _EXACT) -> bool:
+def values_equal(actual: object, expected: object, options: CompareOptions = EXACT) -> bool:
     """Whether the two values are equal, by the rules of this module.
 
     Raises
@@ -104,7 +94,7 @@ def values_equal(actual: object, expected: object, options: CompareOptions = _EX
     return find_difference(actual, expected, options) is None
 
 
-def find_difference(actual: object, expected: object, options: CompareOptions = _EXACT) -> Difference | None:
+def find_difference(actual: object, expected: object, options: CompareOptions = EXACT) -> Difference | None:
     """The first place where the two values differ, or None when they are equal.
 
     Data of any depth is compared, also data that holds itself.
@@ -124,41 +114,6 @@ def find_difference(actual: object, expected: object, options: CompareOptions = 
         same = actual == expected or _leaves_equal(actual, expected, options)
         return None if same else Difference((), "", actual, expected)
     return _find(actual, expected, options, {})
-
-
-def compare_order(actual: object, expected: object, options: CompareOptions = _EXACT) -> int:
-    """-1, 0 or 1: whether `actual` comes before `expected`, beside it, or after it.
-
-    A tolerance makes close numbers and times equal, so that they are neither before nor after each other.
-
-    Raises
-    ------
-    Incomparable
-        When the two have no order: the types do not fit, one is NaN, one time has a time zone and the other none,
-        or the items of two lists do not compare.
-
-    Examples
-    --------
-    >>> compare_order(2, 3.5), compare_order("b", "a"), compare_order([1, 10], [1, 9])
-    (-1, 1, 1)
-    >>> compare_order(True, 1)
-    Traceback (most recent call last):
-        ...
-    giskard.checks.builtin._compare.Incomparable: bool and int have no order
-    """
-    if type(actual) in _NUMBERS and type(expected) in _NUMBERS and _is_exact(options):
-        one, other = cast("float", actual), cast("float", expected)
-        if one < other:
-            return -1
-        if one > other:
-            return 1
-        if one == other:
-            return 0
-    return _order(actual, expected, options)
-
-
-def _is_exact(options: CompareOptions) -> bool:
-    return options.tolerance is None and options.relative_tolerance is None
 
 
 # --- equality ----------------------------------------------------------------------------
@@ -193,7 +148,7 @@ def _find(
             reason = _pair_values(one, other, trail, pending)
         elif _is_sequence(one) and _is_sequence(other):
             reason = _pair_items(one, other, trail, pending)
-        elif _is_set(one) and _is_set(other):
+        elif is_set(one) and is_set(other):
             reason = _pair_members(one, other, trail, pending, options)
         else:
             reason = None if _leaves_equal(one, other, options) else ""
@@ -255,13 +210,14 @@ def _unwrapped(value: object) -> object:
     if _is_record(value):
         return _plain_record(value)
     # Arrays and the scalars in them (numpy, torch, jax …) share this protocol.
-    if _is_array(type(value)):
+    if is_array(type(value)):
         plain: object = cast("Any", value).tolist()
         return plain if type(plain) is type(value) else _unwrapped(plain)
     return value
 
 
-def _is_array(cls: type) -> bool:
+def is_array(cls: type) -> bool:
+    """Whether `cls` is one of the arrays, or of the scalars in them, of numpy, torch, jax or array."""
     # The class is asked: a mock answers every attribute.
     return hasattr(cls, "tolist") and (hasattr(cls, "dtype") or hasattr(cls, "typecode"))
 
@@ -276,11 +232,13 @@ def _is_mapping(value: object) -> TypeGuard[_AnyMapping]:
     return isinstance(value, Mapping)
 
 
-def _is_set(value: object) -> TypeGuard[Set[Any]]:
+def is_set(value: object) -> TypeGuard[Set[Any]]:
+    """Whether `value` is a set of any kind."""
     return isinstance(value, Set)
 
 
-def _is_row(value: object) -> TypeGuard[Sequence[Any]]:
+def is_row(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether `value` is a list or a tuple."""
     return isinstance(value, (list, tuple))
 
 
@@ -347,8 +305,8 @@ def _pair_members(
 
 
 def _leaves_equal(one: object, other: object, options: CompareOptions) -> bool:
-    if type(one) in _NUMBERS and type(other) in _NUMBERS:
-        return _numbers_equal(one, other, options)
+    if type(one) in PLAIN_NUMBERS and type(other) in PLAIN_NUMBERS:
+        return numbers_equal(one, other, options)
     if isinstance(one, str) or isinstance(other, str):
         if not (isinstance(one, str) and isinstance(other, str)):
             return False
@@ -358,9 +316,9 @@ def _leaves_equal(one: object, other: object, options: CompareOptions) -> bool:
     if isinstance(one, bool) or isinstance(other, bool):
         return isinstance(one, bool) and isinstance(other, bool) and one == other
     if isinstance(one, Number) and isinstance(other, Number):
-        return _numbers_equal(one, other, options)
-    if isinstance(one, _TIMES) and isinstance(other, _TIMES):
-        return _times_equal(one, other, options)
+        return numbers_equal(one, other, options)
+    if isinstance(one, TIMES) and isinstance(other, TIMES):
+        return times_equal(one, other, options)
     if one is None or other is None:
         return one is other
     return _objects_equal(one, other)
@@ -370,156 +328,7 @@ def _objects_equal(one: object, other: object) -> bool:
     try:
         verdict: object = one == other
     except Exception as error:
-        raise Incomparable(f"comparing {_kinds(one, other)} raises {type(error).__name__}: {error}") from error
+        raise Incomparable(f"comparing {kinds_of(one, other)} raises {type(error).__name__}: {error}") from error
     if verdict is True or verdict is False:
         return verdict
-    raise Incomparable(f"comparing {_kinds(one, other)} gives {type_name(verdict)!r}, which is no verdict")
-
-
-# --- numbers and times -------------------------------------------------------------------
-
-
-def _is_nan(number: Any) -> bool:
-    # A signalling NaN of decimal raises when it is compared.
-    return number.is_nan() if isinstance(number, Decimal) else bool(number != number)  # noqa: PLR0124
-
-
-def _numbers_equal(one: Any, other: Any, options: CompareOptions) -> bool:
-    if _is_nan(one) or _is_nan(other):
-        return False
-    if one == other:
-        return True
-    if _is_exact(options):
-        return False
-    absolute = options.tolerance
-    if isinstance(absolute, datetime.timedelta):
-        absolute = None
-    relative = options.relative_tolerance
-    if isinstance(one, complex) or isinstance(other, complex):
-        one, other = complex(one), complex(other)
-        largest = max(abs(one), abs(other))
-        return abs(one - other) <= max(float(absolute or 0), float(relative or 0) * largest) < math.inf
-    return _close(_decimal(one), _decimal(other), absolute, relative)
-
-
-def _close(one: Decimal, other: Decimal, absolute: float | Decimal | None, relative: float | Decimal | None) -> bool:
-    """Whether two numbers are within a tolerance, counted in decimal so that the bound itself is within.
-
-    In binary, ``0.3 - 0.29 <= 0.01`` is False.
-    """
-    if not (one.is_finite() and other.is_finite()):
-        return False
-    context = _exact_context()
-    distance = context.abs(context.subtract(one, other))
-    if absolute is not None and distance <= _decimal(absolute):
-        return True
-    if relative is None:
-        return False
-    largest = max(context.abs(one), context.abs(other))
-    return distance <= context.multiply(_decimal(relative), largest)
-
-
-def _exact_context() -> Context:
-    return Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
-
-
-def _decimal(number: Any) -> Decimal:
-    """A real number as the decimal that it is written as."""
-    if isinstance(number, float):
-        return Decimal(float.__repr__(number))
-    if isinstance(number, (int, Decimal)):
-        return Decimal(number)
-    if isinstance(number, Rational):
-        return _exact_context().divide(Decimal(int(number.numerator)), Decimal(int(number.denominator)))
-    return Decimal(float.__repr__(float(number)))
-
-
-def _times_equal(one: Any, other: Any, options: CompareOptions) -> bool:
-    if one == other:
-        return True
-    if not isinstance(options.tolerance, datetime.timedelta):
-        return False
-    if isinstance(one, datetime.time) and isinstance(other, datetime.time):
-        one, other = (datetime.datetime.combine(_SOME_DAY, time) for time in (one, other))
-    try:
-        return abs(one - other) <= options.tolerance
-    except (TypeError, OverflowError):  # a date and a datetime; a time zone on one side only
-        return False
-
-
-# --- order -------------------------------------------------------------------------------
-
-
-def _kinds(one: object, other: object) -> str:
-    return f"{type_name(one)} and {type_name(other)}"
-
-
-def _order(actual: object, expected: object, options: CompareOptions) -> int:
-    one, other = _unwrapped_scalar(actual), _unwrapped_scalar(expected)
-    if isinstance(one, str) and isinstance(other, str):
-        return _sign(*(normalize_string(text, options.form) for text in (one, other)))
-    if isinstance(one, Number) and isinstance(other, Number):
-        return _order_numbers(one, other, options)
-    if isinstance(one, _TIMES) and isinstance(other, _TIMES):
-        return _order_times(one, other, options)
-    if _is_row(one) and _is_row(other):
-        return _order_items(one, other, options)
-    if _is_set(one) or _is_set(other):  # theirs is no order, but "is a part of"
-        raise Incomparable(f"{_kinds(one, other)} have no order")
-    return _sign(one, other)
-
-
-def _unwrapped_scalar(value: object) -> object:
-    """A number of an array library as Python's own; anything else as it is."""
-    if _is_array(type(value)) and getattr(value, "shape", None) == ():
-        return cast("Any", value).tolist()
-    return value
-
-
-def _order_numbers(one: Any, other: Any, options: CompareOptions) -> int:
-    if isinstance(one, bool) != isinstance(other, bool):
-        raise Incomparable(f"{_kinds(one, other)} have no order")
-    if isinstance(one, bool):
-        return _sign(one, other)
-    if _is_nan(one) or _is_nan(other):
-        raise Incomparable(f"NaN has no order: {one!r} and {other!r}")
-    if _numbers_equal(one, other, options):
-        return 0
-    return _sign(one, other)
-
-
-def _order_times(one: Any, other: Any, options: CompareOptions) -> int:
-    clocks = isinstance(one, (datetime.datetime, datetime.time)) and type(one) is type(other)
-    if clocks and (one.utcoffset() is None) != (other.utcoffset() is None):
-        raise Incomparable(f"{_kinds(one, other)} have no order: one has a time zone and the other has none")
-    if _times_equal(one, other, options):
-        return 0
-    return _sign(one, other)
-
-
-def _order_items(one: Sequence[object], other: Sequence[object], options: CompareOptions) -> int:
-    """The order of the first items that differ; of the lengths, when one list is the start of the other."""
-    pending: list[tuple[object, object, CompareOptions]] = [(one, other, options)]
-    seen: set[tuple[int, int]] = set()
-    while pending:
-        left, right, how = pending.pop()
-        if _is_row(left) and _is_row(right):
-            if (id(left), id(right)) not in seen:
-                seen.add((id(left), id(right)))
-                pending.append((len(left), len(right), _EXACT))
-                pending.extend(reversed([(*pair, how) for pair in zip(left, right, strict=False)]))
-        elif not values_equal(left, right, how):
-            return _order(left, right, how)
-    return 0
-
-
-def _sign(one: Any, other: Any) -> int:
-    try:
-        before, after, same = one < other, one > other, one == other
-    except Exception as error:
-        note = "" if isinstance(error, TypeError) else f" ({type(error).__name__}: {error})"
-        raise Incomparable(f"{_kinds(one, other)} have no order{note}") from error
-    answers = (before, after, same)
-    if sum(answer is True for answer in answers) != 1 or sum(answer is False for answer in answers) != 2:
-        raise Incomparable(f"{_kinds(one, other)} have no order")
-    return -1 if before else 1 if after else 0
+    raise Incomparable(f"comparing {kinds_of(one, other)} gives {type_name(verdict)!r}, which is no verdict")

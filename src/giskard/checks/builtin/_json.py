@@ -79,7 +79,7 @@ def parse_json(text: str, *, unique_keys: bool = False) -> Any:
     """
     if not unique_keys:
         try:
-            return from_json(text, allow_inf_nan=False, cache_strings="keys")
+            return from_json(text, allow_inf_nan=False)
         except (ValueError, TypeError):
             # It is stricter than JSON: no lone surrogates, 200 levels, 4,300 digits.  The long way decides.
             pass

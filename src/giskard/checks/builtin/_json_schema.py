@@ -86,7 +86,7 @@ class CompiledSchema:
         --------
         >>> schema = compile_schema({"properties": {"fee": {"type": "integer"}}})
         >>> schema.problems({"fee": 1.0}), schema.problems({"fee": True})
-        ([], ["$.fee: true is not of type 'integer'"])
+        ([], ['$.fee: true is not of type "integer"'])
         """
         validator = self._validator
         if validator is None:
@@ -226,11 +226,11 @@ def _holds_infinity(value: Any) -> bool:
     stack: list[Any] = [value]
     while stack:
         item = stack.pop()
-        kind: type[Any] = type(item)
-        if kind is dict:
-            stack.extend([part for part in item.values() if type(part) in _MAY_HOLD])
-        elif kind is list:
-            stack.extend([part for part in item if type(part) in _MAY_HOLD])
+        kind = cast("object", type(item))
+        if kind is dict or kind is list:
+            parts = item.values() if kind is dict else item
+            if not _MAY_HOLD.isdisjoint(map(type, parts)):  # most hold none, and this is the fastest way to know
+                stack.extend(parts)
         elif kind is float and math.isinf(item):
             return True
     return False

@@ -9,6 +9,8 @@ from giskard.checks.utils.plain import SCALARS
 __all__ = ["shown", "type_name"]
 
 _LONGEST = 200
+# Python refuses to show integers of more than 4,300 digits.
+_LONG_NUMBER = 10**100
 
 
 def shown(value: object) -> str:
@@ -19,14 +21,14 @@ def shown(value: object) -> str:
     >>> shown({"fee": 3.0})
     "{'fee': 3.0}"
     >>> shown("ab" * 50_000)[-26:]
-    "abab'… (100,000 characters)"
+    "bab'… (100,000 characters)"
     """
     kind = type(value)
     if kind is str:
         if len(value) <= _LONGEST:  # type: ignore[arg-type]
             return repr(value)
         return f"{value[:_LONGEST]!r}… ({len(value):,} characters)"  # type: ignore[index]
-    if kind in SCALARS and kind is not int:  # an int may be too long to be shown
+    if kind in SCALARS and (kind is not int or -_LONG_NUMBER < value < _LONG_NUMBER):  # type: ignore[operator]
         return repr(value)
     text = describe(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({type_name(value)})"

@@ -9,14 +9,10 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, Self, cast, get_a
 
 from pydantic import PlainValidator, TypeAdapter, model_validator
 
-from giskard.checks.builtin._compare import (
-    CompareOptions,
-    Difference,
-    Incomparable,
-    compare_order,
-    find_difference,
-)
+from giskard.checks.builtin._closeness import CompareOptions
+from giskard.checks.builtin._compare import Difference, Incomparable, find_difference
 from giskard.checks.builtin._json import json_path
+from giskard.checks.builtin._order import compare_order
 from giskard.checks.builtin._shown import shown, type_name
 from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.result import CheckStatus, Verdict
@@ -198,10 +194,9 @@ class Equals(ComparisonCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     >>> trace = Trace(interactions=[Interaction(inputs="fee?", outputs={"fee": 3.0})])
     >>> check = Equals(expected_value=4, target_key="trace.last.outputs.fee")
     >>> asyncio.run(check.run(trace)).message
-    "3.0 at 'trace.last.outputs.fee' does not equal the expected 4"
+    "3.0 at 'trace.last.outputs.fee' does not equal the expected 4 (float and int)"
     """
 
-    _fresh_results = True
     _phrases = ("equals", "does not equal the expected", "equal")
 
     def _problem(self, actual: Any, expected: Any) -> str | None:
@@ -213,7 +208,6 @@ class Equals(ComparisonCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
 class NotEquals(ComparisonCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     """Checks that a value does not equal the expected one; see `Equals`."""
 
-    _fresh_results = True
     _phrases = ("does not equal", "equals the unwanted", "do not equal")
 
     def _problem(self, actual: Any, expected: Any) -> str | None:
@@ -249,7 +243,6 @@ class LessThan(_Ordering[In, Out, TraceT], Generic[In, Out, TraceT]):
     NaN too, is an ERROR.  See `ComparisonCheck` for the fields.
     """
 
-    _fresh_results = True
     _phrases = ("is less than", "is not less than", "are less than")
     _signs = (-1,)
 
@@ -258,7 +251,6 @@ class LessThan(_Ordering[In, Out, TraceT], Generic[In, Out, TraceT]):
 class LessThanEquals(_Ordering[In, Out, TraceT], Generic[In, Out, TraceT]):
     """Checks that a value is less than the expected one, or equal; see `LessThan`."""
 
-    _fresh_results = True
     _phrases = ("is at most", "is not at most", "are at most")
     _signs = (-1, 0)
 
@@ -267,7 +259,6 @@ class LessThanEquals(_Ordering[In, Out, TraceT], Generic[In, Out, TraceT]):
 class GreaterThan(_Ordering[In, Out, TraceT], Generic[In, Out, TraceT]):
     """Checks that a value is greater than the expected one; see `LessThan`."""
 
-    _fresh_results = True
     _phrases = ("is greater than", "is not greater than", "are greater than")
     _signs = (1,)
 
@@ -276,6 +267,5 @@ class GreaterThan(_Ordering[In, Out, TraceT], Generic[In, Out, TraceT]):
 class GreaterThanEquals(_Ordering[In, Out, TraceT], Generic[In, Out, TraceT]):
     """Checks that a value is greater than the expected one, or equal; see `LessThan`."""
 
-    _fresh_results = True
     _phrases = ("is at least", "is not at least", "are at least")
     _signs = (0, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, Generic, Self
+from typing import Any, Generic, Self
 
 from pydantic import AliasChoices, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -49,8 +49,6 @@ class JsonValid(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     >>> asyncio.run(check.run(trace)).message
     'the JSON at \'trace.last.outputs\' does not meet the schema: $.fee: "three" is not of type "number"'
     """
-
-    _fresh_results: ClassVar[bool] = True
 
     target_key: JSONPathStr = "trace.last.outputs"
     parse: bool = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Generic, Self
+from typing import Annotated, Generic, Self
 
 from pydantic import Field, model_validator
 
@@ -43,8 +43,6 @@ class Readability(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     >>> asyncio.run(Readability(metric="flesch_reading_ease", min_score=60).run(trace)).passed
     True
     """
-
-    _fresh_results: ClassVar[bool] = True
 
     metric: MetricName = "flesch_reading_ease"
     min_score: _Bound | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Annotated, Any, ClassVar, Generic, Self
+from typing import Annotated, Any, Generic, Self
 
 from pydantic import AfterValidator, model_validator
 
@@ -53,8 +53,6 @@ class RegoPolicy(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     """
 
     __slots__ = ("_compiled",)
-
-    _fresh_results: ClassVar[bool] = True
 
     policy: str
     rule: Annotated[str, AfterValidator(_rule_path)]

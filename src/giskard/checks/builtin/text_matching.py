@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Annotated, Any, ClassVar, Generic, Self, cast
+from typing import Annotated, Any, Generic, Self, cast
 
 from pydantic import AfterValidator, PositiveFloat, model_validator
 
@@ -74,8 +74,6 @@ class StringMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     >>> asyncio.run(StringMatching(keyword="Hauptstraße", case_sensitive=False).run(trace)).passed
     True
     """
-
-    _fresh_results: ClassVar[bool] = True
 
     keyword: str | None = None
     keyword_key: JSONPathStr | None = None
@@ -149,8 +147,6 @@ class RegexMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     >>> asyncio.run(RegexMatching(pattern=r"\bref [A-Z]{2}-\d{4}\b").run(trace)).message
     "the text matches '\\\\bref [A-Z]{2}-\\\\d{4}\\\\b': 'ref AB-0107'"
     """
-
-    _fresh_results: ClassVar[bool] = True
 
     pattern: str | None = None
     pattern_key: JSONPathStr | None = None

@@ -6,7 +6,7 @@ import difflib
 import functools
 import warnings
 from collections.abc import Iterable
-from typing import Any, ClassVar, TypeVar, cast, get_args
+from typing import Any, ClassVar, Self, TypeVar, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -19,7 +19,6 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
-from typing_extensions import Self
 
 from giskard.checks.core.exceptions import UnknownFieldWarning
 from giskard.checks.core.types import MISSING

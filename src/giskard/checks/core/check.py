@@ -17,7 +17,7 @@ from giskard.checks.core.types import MISSING, In, Out, TraceT
 __all__ = ["Check", "Checks", "CodeCheck", "JSONPathStr", "NoVerdict", "OneCheck", "lookup", "validate_checks"]
 
 
-class NoVerdict(Exception):  # noqa: N818 - it is an outcome of a check, not a fault of the program
+class NoVerdict(Exception):
     """Raised inside a check that cannot reach a verdict: its result is an ERROR with this message.
 
     Parameters
@@ -171,7 +171,7 @@ class CodeCheck(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
 
 def validate_checks(value: Any) -> list[Check]:
     if isinstance(value, (str, bytes, dict, BaseModel)) or not isinstance(value, Sequence):
-        raise ValueError(f"expected a list of checks, got {type(value).__name__}: {value!r:.200}")  # noqa: TRY004
+        raise ValueError(f"expected a list of checks, got {type(value).__name__}: {value!r:.200}")
     items = cast("Sequence[Any]", value)
     return [item if isinstance(item, Check) else _validate_check(item) for item in items]
 
@@ -180,7 +180,7 @@ def _validate_check(item: Any) -> Check:
     if isinstance(item, type) and issubclass(item, Check):
         raise ValueError(f"expected a check, got the class {item.__name__}; make one: {item.__name__}(...)")
     if not isinstance(item, dict):
-        raise ValueError(f"expected a check, got {type(item).__name__}: {item!r:.200}")  # noqa: TRY004
+        raise ValueError(f"expected a check, got {type(item).__name__}: {item!r:.200}")
     return Check.model_validate(item)
 
 

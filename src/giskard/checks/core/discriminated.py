@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from pydantic import (
     ModelWrapValidatorHandler,
@@ -14,7 +14,6 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import PydanticCustomError
-from typing_extensions import Self
 
 from giskard.checks.core import _late
 from giskard.checks.core._models import StrictModel, did_you_mean, dump_fields, explained, share_fields_set

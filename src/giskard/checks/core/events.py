@@ -81,5 +81,5 @@ class Observers:
         for observer in self._observers:
             try:
                 observer.notify(event)
-            except Exception as error:  # noqa: BLE001 - an observer must not cost a result
+            except Exception as error:
                 warnings.warn(f"{observer!r} failed at {event.kind}: {error!r}", RuntimeWarning, stacklevel=2)

@@ -52,7 +52,7 @@ class InteractionGenerationError(RuntimeError):
         self.partial_trace = partial_trace
 
 
-class InputGenerationException(RuntimeError):  # noqa: N818 - the name users know
+class InputGenerationException(RuntimeError):
     """An input generator could not produce the next input of a conversation."""
 
 

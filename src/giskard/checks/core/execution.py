@@ -10,9 +10,6 @@ from typing import Any, NamedTuple, cast
 
 from giskard.checks.core._models import construct
 from giskard.checks.core.check import Check, CodeCheck, NoVerdict
-from giskard.checks.core.events import Observers, RunEvent, RunObserver
-from giskard.checks.core.failures import as_details, error_kind_of, must_stop, text_of
-from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.check_result import (
     CheckResult,
     CheckStatus,
@@ -22,6 +19,9 @@ from giskard.checks.core.check_result import (
     complete_result,
     make_result,
 )
+from giskard.checks.core.events import Observers, RunEvent, RunObserver
+from giskard.checks.core.failures import as_details, error_kind_of, must_stop, text_of
+from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.result import TestCaseError, TestCaseResult
 from giskard.checks.core.timing import clock_since, milliseconds
 from giskard.checks.utils.ids import new_id

@@ -17,7 +17,7 @@ from giskard.checks.core.result import TestCaseError
 __all__ = ["TargetFailure", "error_kind_of", "failure_of", "must_stop", "original_of", "text_of", "traceback_of"]
 
 
-class TargetFailure(Exception):  # noqa: N818 - it never comes out of this package
+class TargetFailure(Exception):
     """Carries what a user's function raised, also what would end a coroutine or the event loop."""
 
 
@@ -42,7 +42,7 @@ def text_of(error: BaseException) -> str:
     """``str(error)``, or a note of why there is none."""
     try:
         return str(error)
-    except Exception as broken:  # noqa: BLE001 - a broken __str__ may raise anything
+    except Exception as broken:
         return f"<{type(error).__name__} whose text cannot be made: its __str__ raises {type(broken).__name__}>"
 
 
@@ -50,7 +50,7 @@ def traceback_of(error: BaseException) -> str:
     """The traceback as text; without the messages when one of them cannot be made."""
     try:
         return "".join(traceback.format_exception(error))
-    except Exception:  # noqa: BLE001 - the text of some error in the chain cannot be made
+    except Exception:
         return "".join([*traceback.format_tb(error.__traceback__), f"{type(error).__name__}\n"])
 
 

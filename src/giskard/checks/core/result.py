@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import Annotated, Any, Generic, NoReturn, cast
+from typing import Annotated, Any, Generic, NoReturn, Self, cast
 
 from pydantic import (
     ConfigDict,
@@ -15,7 +15,7 @@ from pydantic import (
     computed_field,
     model_validator,
 )
-from typing_extensions import Self, TypeVar
+from typing_extensions import TypeVar
 
 from giskard.checks.core._models import Document, construct, read_version
 from giskard.checks.core.check_result import (
@@ -44,8 +44,8 @@ __all__ = [
     "TestCaseError",
     "TestCaseResult",
     "TestCaseStatus",
-    "load_trace",
     "Verdict",
+    "load_trace",
     "raise_failures",
     "roll_up",
 ]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Generic, cast
+from typing import Annotated, Any, Generic, Self, cast
 
 from pydantic import Field, PlainSerializer, PlainValidator, PositiveFloat, StrictInt, field_validator
-from typing_extensions import Self
 
 from giskard.checks.core._models import Document, StrictModel, read_version
 from giskard.checks.core.check import Check, Checks, validate_checks
@@ -32,7 +31,7 @@ Turn = Interaction | InteractionSpec
 
 def _validate_turns(value: Any) -> list[Any]:
     if isinstance(value, (str, dict)) or not isinstance(value, Sequence):
-        raise ValueError(f"expected a list of interactions and specs, got {type(value).__name__}")  # noqa: TRY004
+        raise ValueError(f"expected a list of interactions and specs, got {type(value).__name__}")
     return [_validate_turn(item) for item in cast("Sequence[Any]", value)]
 
 

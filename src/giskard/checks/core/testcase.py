@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Generic
 
-from pydantic import PlainValidator, SerializeAsAny
+from pydantic import (
+    PlainValidator,
+    SerializationInfo,
+    SerializeAsAny,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
-from giskard.checks.core._models import Document, StrictModel, read_version
+from giskard.checks.core._models import Document, StrictModel, dump_fields, read_version
 from giskard.checks.core.check import Checks
 from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions, run_test_case
@@ -51,6 +57,13 @@ class TestCase(Document, StrictModel, Generic[In, Out, TraceT]):
     @classmethod
     def _prepare(cls, data: dict[str, Any]) -> dict[str, Any]:
         return read_version(cls, data, saved_values=True)
+
+    @model_serializer(mode="wrap")
+    def _dump(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        saved = dump_fields(self, info)
+        if "tags" in saved:
+            saved["tags"] = list(self.tags)
+        return saved
 
     async def run(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 
 from giskard.checks.core.result import CheckResult, ScenarioResult, TestCaseResult
 from giskard.checks.export._results import Member
-from giskard.checks.export._text import cut, plain_text, quoted
+from giskard.checks.utils.text import cut, plain_text, quoted
 
 __all__ = ["failed_checks", "log_of_check", "log_of_member", "reason_of", "reasons"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from giskard.checks.core.result import ScenarioResult, TestCaseResult, roll_up
 
@@ -20,7 +20,8 @@ class SuiteLike(Protocol):
     recommendation: str | None
 
 
-AnyResult = SuiteLike | ScenarioResult[Any] | TestCaseResult
+# A text, since parametrising a generic model makes a class.
+AnyResult: TypeAlias = "SuiteLike | ScenarioResult[Any] | TestCaseResult"
 
 
 @dataclass(frozen=True, kw_only=True)

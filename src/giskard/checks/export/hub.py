@@ -25,8 +25,9 @@ def to_hub_format(result: AnyResult) -> dict[str, Any]:
     Returns
     -------
     dict[str, Any]
-        JSON types only: ``schema_version``, ``suite_name``, ``run_id``, ``results`` (each with its steps and their check results), the
-        counts, ``pass_rate`` (from 0 to 1; None when nothing counts), ``duration_ms`` and ``recommendation``.
+        JSON types only: ``schema_version``, ``suite_name``, ``run_id``, ``results`` (each with its steps and their
+        check results), the counts, ``pass_rate`` (from 0 to 1; None when nothing counts), ``duration_ms`` and
+        ``recommendation``.
     """
     suite = as_suite(result)
     counts = suite.counts

@@ -12,7 +12,7 @@ from giskard.checks.core.result import CheckResult, TestCaseResult
 from giskard.checks.export._files import write_atomically
 from giskard.checks.export._log import failed_checks, log_of_check, log_of_member, reason_of, reasons
 from giskard.checks.export._results import AnyResult, Member, SuiteView, as_suite, seconds_of
-from giskard.checks.export._text import cut, visible
+from giskard.checks.utils.text import cut, visible
 
 __all__ = ["Granularity", "to_junit_xml"]
 

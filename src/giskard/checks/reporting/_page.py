@@ -15,7 +15,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 from rich.style import Style
 
-from giskard.checks.reporting._text import cut, visible
+from giskard.checks.utils.text import cut, visible
 
 __all__ = ["WIDEST", "Glyphs", "Page", "Row", "Span", "fit", "size", "wrap"]
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from giskard.checks.core.result import CheckResult, ScenarioResult, TestCaseError, TestCaseResult
 from giskard.checks.reporting._page import Page, Row, Span, fit, size, wrap
-from giskard.checks.reporting._text import plain_text, quoted
+from giskard.checks.utils.text import plain_text, quoted
 
 __all__ = [
     "Limits",
@@ -77,12 +77,9 @@ def duration(seconds: float) -> str:
 
 def percent(rate: float) -> str:
     """A rate from 0 to 1 in percent; only what is all of it is 100 %, only nothing is 0 %."""
-    shown = f"{rate * 100:.1f}"
-    if shown == "100.0" and rate < 1:
-        shown = "99.9"
-    elif shown == "0.0" and rate > 0:
-        shown = "0.1"
-    return f"{shown.removesuffix('.0')} %"
+    if rate in {0, 1}:
+        return f"{rate * 100:.0f} %"
+    return f"{min(99.9, max(0.1, rate * 100)):.1f} %"
 
 
 def mark_of(page: Page, status: str) -> Span:

@@ -23,7 +23,7 @@ from giskard.checks.reporting._parts import (
     turn_rows,
     where,
 )
-from giskard.checks.reporting._text import quoted
+from giskard.checks.utils.text import quoted
 
 if TYPE_CHECKING:
     from rich.console import Console

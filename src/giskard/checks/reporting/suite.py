@@ -260,14 +260,15 @@ def _reasons(page: Page, title: str, reasons: Sequence[Reason]) -> None:
 
 
 def _names(page: Page, names: Sequence[str]) -> str:
-    """The first few names, as many as fit in about a row."""
+    """The first few names, as many as fit in a row; at least one."""
     shown: list[str] = []
-    room = page.width - 20
+    room = page.width - 24
     for name in names[:_NAMES]:
-        shown.append(fit(page.line(name), 60, page.glyphs.more))
-        room -= size(shown[-1]) + 2
-        if room <= 0:
+        text = fit(page.line(name), 60, page.glyphs.more)
+        room -= size(text) + 2
+        if shown and room < 0:
             break
+        shown.append(text)
     rest = len(names) - len(shown)
     return ", ".join(shown) + (f" and {rest:,} more" if rest else "")
 

@@ -14,7 +14,7 @@ from giskard.checks.core import _late
 from giskard.checks.core.events import RunEvent
 from giskard.checks.core.exceptions import LimitExceededError
 from giskard.checks.core.execution import RunOptions, run_test_case
-from giskard.checks.core.failures import failure_of, must_stop
+from giskard.checks.core.failures import TargetFailure, failure_of, must_stop, original_of
 from giskard.checks.core.result import ScenarioResult
 from giskard.checks.core.scenario import Scenario
 from giskard.checks.core.scenario_execution import Targets, case_result, not_run
@@ -44,6 +44,14 @@ def positive_or_none(name: str, value: Any) -> int | None:
     return value
 
 
+def is_terminal(stream: Any) -> bool:
+    """Whether somebody looks at `stream`; a closed one is looked at by nobody."""
+    try:
+        return bool(stream is not None and stream.isatty())
+    except ValueError:
+        return False
+
+
 @dataclass(kw_only=True)
 class SuiteRun:
     """A run of a suite; its results stand in `results` as they come.
@@ -71,7 +79,7 @@ class SuiteRun:
 
         A real cancellation comes out with what was finished as its ``partial_result``.
         """
-        if self.progress and sys.stderr is not None and sys.stderr.isatty():
+        if self.progress and is_terminal(sys.stderr):
             with _late.resolve_late("progress")(len(self.members)) as observer:
                 self.options = self.options.observed_by(observer)
                 return await self._complete()
@@ -90,10 +98,10 @@ class SuiteRun:
         todo = iter(range(len(self.members)))
         try:
             with WorkerPool(concurrency) as pool:
-                if concurrency == 1:
-                    await self._work(todo, ids, pool)
-                else:
+                if self.parallel:
                     await self._side_by_side(concurrency, todo, ids, pool)
+                else:
+                    await self._work(todo, ids, pool)
         except (asyncio.CancelledError, KeyboardInterrupt) as stopped:
             stopped.partial_result = self.partial_result()  # type: ignore[union-attr]
             raise
@@ -110,7 +118,8 @@ class SuiteRun:
             return
         except BaseExceptionGroup as raised:
             errors = raised
-        raise errors.exceptions[0] if len(errors.exceptions) == 1 else errors
+        originals = [original_of(error) for error in errors.exceptions]
+        raise originals[0] if len(originals) == 1 else BaseExceptionGroup(errors.message, originals)
 
     async def _work(self, todo: Iterator[int], ids: Sequence[str], pool: WorkerPool) -> None:
         """Run one scenario after the other, until none is left to be taken."""
@@ -121,6 +130,8 @@ class SuiteRun:
                 partial = getattr(cancelled, "partial_result", None)
                 if isinstance(partial, ScenarioResult):
                     self.results[index] = partial
+                if self.parallel and not must_stop(cancelled):  # a task group would take it for the end of the task
+                    raise TargetFailure from cancelled
                 raise
             except BaseException as error:
                 if must_stop(error) or not self.options.return_exception:
@@ -137,8 +148,16 @@ class SuiteRun:
                 self.options, self.targets, pool, scenario_id=scenario_id, multiple_runs=self.multiple_runs
             )
         self._notify("scenario_started", scenario_id=scenario_id, scenario_name=member.name, subject=member)
-        run = run_test_case(member.name, member.trace, member.checks, self.options)
-        result = case_result(member, await InContext(run, contextvars.copy_context()), scenario_id, self.options)
+        try:
+            async with asyncio.timeout_at(deadline and deadline[0]) as limit:
+                run = run_test_case(member.name, member.trace, member.checks, self.options)
+                found = await InContext(run, contextvars.copy_context())
+            result = case_result(member, found, scenario_id, self.options)
+        except TimeoutError:
+            if deadline is None or not limit.expired():  # a check's own
+                raise
+            late = LimitExceededError(f"timeout after {deadline[1]:g} s of the whole run")
+            result = not_run(member, scenario_id, self.options, failure_of(late, "limit"))
         self._notify(
             "scenario_ended", scenario_id=scenario_id, scenario_name=member.name, subject=member, result=result
         )

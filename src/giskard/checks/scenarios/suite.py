@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, cast
+from typing import Annotated, Any, Generic, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, computed_field, model_validator
-from typing_extensions import Self
 
 from giskard.checks.core import _late
 from giskard.checks.core._models import Document, StrictModel, read_version
@@ -20,6 +19,7 @@ from giskard.checks.core.scenario_execution import Targets
 from giskard.checks.core.testcase import TestCase
 from giskard.checks.core.timing import TimingField, clock_since, milliseconds
 from giskard.checks.core.types import MISSING, In, Out
+from giskard.checks.settings import get_settings
 from giskard.checks.scenarios._suite_run import SuiteRun, positive_or_none
 from giskard.checks.utils.sync import run_blocking
 
@@ -38,7 +38,7 @@ def _validate_member(item: Any) -> Any:
 
 def _validate_members(value: Any) -> list[Any]:
     if isinstance(value, (str, dict, BaseModel)) or not isinstance(value, Sequence):
-        raise ValueError(f"expected a list of scenarios, got {type(value).__name__}: {value!r:.200}")  # noqa: TRY004
+        raise ValueError(f"expected a list of scenarios, got {type(value).__name__}: {value!r:.200}")
     return [_validate_member(item) for item in cast("Sequence[Any]", value)]
 
 
@@ -216,7 +216,8 @@ class SuiteResult(Document, Result):
 
     def print_report(self, console: Any = None, group_by: str | None = None) -> None:
         """Print the results for a person, to the terminal or to a rich console of yours."""
-        _late.resolve_late("report")(self, console, group_by=group_by)
+        most = get_settings().max_reported_failures
+        _late.resolve_late("report")(self, console, group_by=group_by, max_failures=most)
 
     def __repr_args__(self) -> Any:
         # A short one: asyncio.run of Python 3.11 makes the repr of what it returns.

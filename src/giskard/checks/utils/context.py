@@ -34,7 +34,7 @@ class InContext(Generic[T]):
                 except GeneratorExit:
                     run(self._coroutine.close)
                     raise
-                except BaseException as error:  # noqa: BLE001 - passed on into the coroutine
+                except BaseException as error:
                     waiting = run(throw, error)
                 else:
                     waiting = run(send, answer)

@@ -199,7 +199,7 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
         copied = copy.deepcopy(value)
         if _is_array(copied) and not copied.dtype.hasobject:
             copied.setflags(write=False)
-    except Exception:  # noqa: BLE001 - any object may refuse, in any way: then it is kept by reference
+    except Exception:
         copied = value
     memo[id(value)] = copied
     return copied
@@ -258,7 +258,7 @@ def _view(value: Any, memo: dict[int, Any]) -> Any:
         return tuple.__new__(kind, [_view(item, memo) for item in cast("tuple[Any, ...]", value)])
     try:
         copied = copy.deepcopy(value)
-    except Exception:  # noqa: BLE001 - it refused when it was recorded too
+    except Exception:
         copied = value
     memo[id(value)] = copied
     return copied
@@ -270,5 +270,5 @@ def thaw(value: Any) -> Any:
         return value
     try:
         return copy.deepcopy(value)
-    except Exception:  # noqa: BLE001 - it refused when it was recorded too
+    except Exception:
         return value

@@ -131,8 +131,8 @@ def _evaluated(hint: Any, names: dict[str, Any]) -> Any:
     if not isinstance(hint, str):
         return hint
     try:
-        return eval(hint, names)  # noqa: S307 - the user's own annotation, as typing.get_type_hints does
-    except Exception:  # noqa: BLE001 - it is the user's code: anything may be raised
+        return eval(hint, names)
+    except Exception:
         return None
 
 

@@ -22,7 +22,7 @@ def describe(value: object) -> str:
     """The ``repr`` of `value`, or a note of why there is none; at most 10,000 characters."""
     try:
         text = repr(value)
-    except BaseException as error:  # noqa: BLE001 - a broken __repr__ may raise anything
+    except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         text = f"<{type(value).__name__} object whose repr raises {type(error).__name__}>"
@@ -86,7 +86,7 @@ def _safe(value: Any, depth: int, path: set[int]) -> Any:
         return _safe_parts(value, depth + 1, path)
     except (RecursionError, KeyboardInterrupt, MemoryError):
         raise
-    except Exception:  # noqa: BLE001 - a broken object must not cost the report
+    except Exception:
         return tagged(value)
     finally:
         path.discard(id(value))

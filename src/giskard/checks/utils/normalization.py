@@ -145,7 +145,7 @@ _fold_long = lru_cache(maxsize=_REMEMBERED)(_fold)
 def _normalize_data(value: Any, form: NormalizationForm, done: dict[int, Any]) -> Any:
     if isinstance(value, str):
         return normalize_string(value, form)
-    if not isinstance(value, (Mapping, list, tuple, Set)) or is_mock_call(cast("type", type(value))):
+    if is_mock_call(cast("type[Any]", value.__class__)) or not isinstance(value, (Mapping, list, tuple, Set)):
         return value
     known = done.get(id(cast("object", value)))
     if known is not None:

@@ -95,7 +95,7 @@ class WorkerPool:
 def _outcome(context: contextvars.Context, call: Callable[[], Any]) -> tuple[bool, Any]:
     try:
         return True, context.run(call)
-    except BaseException as error:  # noqa: BLE001 - handed to the caller, whatever it is
+    except BaseException as error:
         return False, error
 
 

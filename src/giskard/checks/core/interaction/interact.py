@@ -6,15 +6,14 @@ import asyncio
 import inspect
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
-from typing import Any, Generic, cast
+from typing import Any, Generic, Self, cast
 
 from pydantic import Field, PositiveFloat
-from typing_extensions import Self
 
-from giskard.checks.core.attempt import Attempt, current_attempt, is_cancelled, off_the_loop
+from giskard.checks.core.attempt import Attempt, current_attempt, off_the_loop
 from giskard.checks.core.exceptions import ConfigurationError, LimitExceededError
-from giskard.checks.core.input_generator import InputGenerator
 from giskard.checks.core.failures import TargetFailure, must_stop
+from giskard.checks.core.input_generator import InputGenerator
 from giskard.checks.core.interaction.base import InteractionSpec
 from giskard.checks.core.interaction.interaction import Interaction, record
 from giskard.checks.core.interaction.trace import Trace
@@ -30,7 +29,8 @@ INPUT_NAMES = ("trace", "input_type")
 
 def thread_bound(function: Any) -> Any:
     """Mark a sync target that must run in the thread of the event loop, such as one that holds a SQLite
-    connection.  Use it as a decorator; the other scenarios wait while it runs."""
+    connection.  Use it as a decorator; the other scenarios wait while it runs.
+    """
     function.__giskard_thread_bound__ = True
     return function
 

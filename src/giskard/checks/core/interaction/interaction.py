@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Generic
+from typing import Annotated, Any, Generic, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
-from typing_extensions import Self
 
 from giskard.checks.core.types import In, Out
 from giskard.checks.utils.frozen import FrozenDict, freeze, view

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Generic, cast
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
-from typing_extensions import Self, TypeVar
+from typing_extensions import TypeVar
 
 from giskard.checks.core._models import construct, share_fields_set
 from giskard.checks.core.interaction._interactions import Interactions, InteractionsSchema

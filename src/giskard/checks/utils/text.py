@@ -1,7 +1,4 @@
-"""Text from outside, made fit to be read: hidden characters shown, long texts cut, any value as a text.
-
-The module of the same name in `export` is the same, word for word: these two rooms do not import each other.
-"""
+"""Text from outside, made fit to be read: hidden characters shown, long texts cut, any value as a text."""
 
 from __future__ import annotations
 

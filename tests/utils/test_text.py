@@ -3,13 +3,10 @@
 import math
 import sys
 import unicodedata
-from pathlib import Path
 
 import pytest
 
-import giskard.checks.export._text
-import giskard.checks.reporting._text
-from giskard.checks.reporting._text import cut, plain_text, quoted, visible
+from giskard.checks.utils.text import cut, plain_text, quoted, visible
 
 
 def test_every_character_that_is_obeyed_or_not_seen_is_shown():
@@ -74,12 +71,3 @@ def test_any_value_has_a_text():
     assert plain_text(deep)
     assert plain_text({(1, 2): 3})
     assert plain_text(10**5_000)
-
-
-def test_both_rooms_read_texts_in_the_same_way():
-    ours, theirs = (
-        Path(module.__file__).read_text(encoding="utf-8").split('"""', 2)[2]
-        for module in (giskard.checks.reporting._text, giskard.checks.export._text)
-    )
-
-    assert ours == theirs

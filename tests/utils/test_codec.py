@@ -1,0 +1,111 @@
+"""Values of saved tests; most of it is tested with the models, in core/test_save_load.py."""
+
+import functools
+import os
+import sys
+import types
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from giskard.checks.utils.codec import decode, encode, escape, import_callable, import_path
+
+
+class Tools:
+    class Inner:
+        @staticmethod
+        def tool():
+            return 1
+
+
+def decorated():
+    return 1
+
+
+def replaced():
+    return 1
+
+
+_replaced = replaced
+
+
+def replaced():  # noqa: F811 - another object of the same path
+    return 2
+
+
+@pytest.mark.parametrize("value", [len, os.getcwd, dict, dict.fromkeys, Tools, Tools.Inner.tool, decorated, pytest.raises])
+def test_module_level_callables_have_an_import_path(value):
+    assert import_callable(import_path(value)) == value
+    assert decode(encode(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (lambda: 1, "a lambda"),
+        (functools.partial(len), "no import path"),
+        ([].append, "no import path"),
+        (_replaced, "another object"),
+        ((lambda: decorated)(), None),
+    ],
+)
+def test_what_has_none_says_what_to_do(value, words):
+    if words is None:
+        assert import_path(value)
+        return
+    with pytest.raises(ValueError, match=rf"(?s)cannot be saved.*{words}.*top level"):
+        import_path(value)
+
+
+def test_a_function_of_the_script_that_runs_cannot_be_saved():
+    def main():
+        return 1
+
+    main.__module__, main.__qualname__ = "__main__", "main"
+    with pytest.raises(ValueError, match="__main__"):
+        import_path(main)
+
+
+def test_a_function_of_a_module_that_is_gone_cannot_be_saved():
+    module = types.ModuleType("passing_module")
+    exec("def here(): return 1", module.__dict__)
+    module.here.__module__ = "passing_module"
+    with pytest.raises(ValueError, match="cannot be saved"):
+        import_path(module.here)
+    sys.modules["passing_module"] = module
+    try:
+        assert import_path(module.here) == "passing_module:here"
+    finally:
+        del sys.modules["passing_module"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(
+        st.sampled_from(["kind", "$callable", "$literal", "$type", "value", "a"]), inner
+    ),
+    max_leaves=12,
+)
+
+
+@given(json_values)
+def test_json_values_come_back_whatever_their_keys(value):
+    assert decode(encode(value)) == value
+    assert decode(escape(value)) == value
+
+
+def test_json_values_are_written_as_they_are():
+    value = {"a": [1, None, "x", {"b": True}]}
+
+    assert encode(value) == value
+    assert escape(value) == value
+    assert decode(value) == value
+    assert encode({"kind": "x"}) == {"$literal": {"kind": "x"}}
+
+
+def test_a_python_dump_keeps_objects():
+    thing = object()
+
+    assert escape([{"a": thing}]) == [{"a": thing}]
+    assert escape({"kind": "x"}) == {"kind": "x"}
