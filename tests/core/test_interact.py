@@ -4,6 +4,7 @@ import asyncio
 import functools
 import threading
 from collections.abc import AsyncGenerator
+from unittest.mock import AsyncMock, MagicMock, Mock, create_autospec
 
 import pytest
 from pydantic import BaseModel, ValidationError
@@ -166,6 +167,17 @@ def test_every_callable_is_a_target(target):
 def test_a_target_without_a_readable_signature_gets_the_inputs():
     assert the_turn(inputs=5, outputs=str).outputs == "5"
     assert the_turn(inputs="5", outputs=int).outputs == 5
+
+
+@pytest.mark.parametrize("mock", [Mock, MagicMock, AsyncMock])
+def test_a_mock_is_a_target(mock):
+    target = mock(return_value="a")
+
+    assert the_turn(inputs="q", outputs=target).outputs == "a"
+    target.assert_called_once_with()
+    spec = create_autospec(plain, return_value="b")
+    assert the_turn(inputs="q", outputs=spec).outputs == "b"
+    spec.assert_called_once_with("q")
 
 
 def test_a_target_of_no_parameters_is_called_with_nothing():

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from giskard.checks._version import __version__
+from giskard.checks.utils.lazy import lazy_names
 
 if TYPE_CHECKING:
     from giskard.checks import builtin as builtin
@@ -158,25 +159,19 @@ _HOMES: dict[str, tuple[str, ...]] = {
 _MODULES = ("builtin", "judges")
 # What every test needs; nothing of it loads a terminal, model, number or database library.
 _CORE = ("core.scenario", "core.testcase", "builtin.comparison")
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [  # noqa: PLE0604 - the table above, and the modules that are public by name
-    *_HOME_OF,
+    *(name for names in _HOMES.values() for name in names),
     *_MODULES,
     "__version__",
 ]
 
 
+_load = lazy_names(__name__, _HOMES)
+
+
 def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is not None:
-        value = getattr(import_module(f"{__name__}.{home}"), name)
-    elif name in _MODULES:
-        value = import_module(f"{__name__}.{name}")
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    return import_module(f"{__name__}.{name}") if name in _MODULES else _load(name)
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Generic, Self
 
-from pydantic import AliasChoices, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from giskard.checks.builtin._json import JsonSyntaxError, JsonTooDeep, find_not_json, json_path, parse_json
 from giskard.checks.builtin._json_schema import CompiledSchema, Undecidable, compile_schema
@@ -53,7 +53,7 @@ class JsonValid(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     target_key: JSONPathStr = "trace.last.outputs"
     parse: bool = True
     expected_schema: dict[str, Any] | bool | None = Field(
-        default=None, validation_alias=AliasChoices("expected_schema", "schema")
+        default=None, validation_alias=AliasChoices("expected_schema", "schema"), serialization_alias="schema"
     )
     check_formats: bool = False
     unique_keys: bool = False
@@ -70,11 +70,6 @@ class JsonValid(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     def _compiled(self) -> CompiledSchema | None:
         schema = self.expected_schema
         return None if schema is None else compile_schema(schema, check_formats=self.check_formats)
-
-    @model_serializer(mode="wrap")
-    def _dump(self, handler: SerializerFunctionWrapHandler, info: Any) -> dict[str, Any]:
-        dumped = super()._dump(handler, info)
-        return {"schema" if name == "expected_schema" else name: value for name, value in dumped.items()}
 
     def verdict(self, trace: TraceT) -> Verdict:
         """PASS when the value is JSON and meets the schema, else FAIL."""

@@ -102,9 +102,9 @@ class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
     def spec_of(cls, values: dict[str, Any]) -> dict[str, Any]:
         """`spec` of a check of this class with these values of its fields."""
         spec: dict[str, Any] = {}
-        for name in _demands(cls):
+        for name, none_counts in _demands(cls):
             value = values[name]
-            if type(value) not in _SCALARS:
+            if type(value) not in _SCALARS and not (value is None and none_counts):
                 value = _spec_of(value)
                 if value is None:
                     continue
@@ -124,17 +124,21 @@ _IDENTITY = frozenset({"name", "description", "id", "severity"})
 
 
 @functools.cache
-def _demands(cls: type[Check]) -> tuple[str, ...]:
-    """The fields of a check that say what it demands, not who it is."""
-    return tuple(name for name in cls.model_fields if name not in _IDENTITY)
+def _demands(cls: type[Check]) -> tuple[tuple[str, bool], ...]:
+    """The fields of a check that say what it demands, not who it is; and whether None is a demand there."""
+    return tuple(
+        (name, field.default is MISSING) for name, field in cls.model_fields.items() if name not in _IDENTITY
+    )
 
 
 def _spec_of(value: Any) -> Any:
     """A field's value as a spec shows it; None when it is empty."""
     if value is None or value is MISSING:
         return None
-    if isinstance(value, FunctionType):
+    if isinstance(value, (FunctionType, type)):
         return f"{value.__module__}:{value.__qualname__}"
+    if callable(value) or hasattr(value, "complete"):  # a model's client may hold a key: it is only named
+        return f"{type(value).__module__}:{type(value).__qualname__}"
     if isinstance(value, Check):
         return {"kind": value.kind, **cast("Check", value).spec}
     if isinstance(value, (list, tuple)) and value and any(isinstance(item, Check) for item in cast("list[Any]", value)):
@@ -208,7 +212,11 @@ def lookup(trace: Any, key: str, field: str = "target_key") -> Any:
         by an indefinite path whose container is not there.
     """
     path = compile_path(key)
-    value = path.resolve(trace)
+    try:
+        value = path.resolve(trace)
+    except (TimeoutError, ValueError) as error:  # a filter's regex, or a descent, without end
+        kind = "timeout" if isinstance(error, TimeoutError) else "config"
+        raise NoVerdict(f"{field}: {error}", kind=kind, details={field: key}) from error
     if value.__class__ is NoMatch or (not path.definite and not value and not path.grounded(trace)):
         _no_value(trace, key, field)
     return value

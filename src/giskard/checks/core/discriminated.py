@@ -98,7 +98,7 @@ class Discriminated(StrictModel):
                     return cls._class_of(data).model_validate(data)
                 if "kind" in data:
                     cls._check_kind(data["kind"])
-                    data = {key: decode(value) for key, value in data.items() if key != "kind"}
+                    data = {key: cls._loaded(key, value) for key, value in data.items() if key != "kind"}
             data = cls._prepare(data)
         elif cls._is_root() and isinstance(data, cls._origin()):
             return cast("Self", data)  # whatever the type parameters of the two are
@@ -106,6 +106,11 @@ class Discriminated(StrictModel):
             return share_fields_set(handler(data))
         except ValidationError as error:
             raise explained(cls, error) from None
+
+    @classmethod
+    def _loaded(cls, name: str, value: Any) -> Any:
+        """A saved value of the field `name`."""
+        return decode(value)
 
     @classmethod
     def _check_kind(cls, kind: object) -> None:

@@ -52,7 +52,7 @@ class TestCase(Document, StrictModel, Generic[In, Out, TraceT]):
     trace: AnyTrace
     checks: Checks
     id: str | None = None
-    tags: Sequence[str] = ()
+    tags: tuple[str, ...] = ()
 
     @classmethod
     def _prepare(cls, data: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from giskard.checks.utils.lazy import lazy_names
 
 if TYPE_CHECKING:
     from giskard.checks.reporting.progress import progress_observer
@@ -11,10 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["print_report", "print_scenario", "print_test_case", "progress_observer"]
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name on first use: the terminal library is only loaded when something is printed."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "progress" if name == "progress_observer" else "suite"
-    return getattr(import_module(f"{__name__}.{module}"), name)
+# The terminal library is only loaded when something is printed.
+__getattr__ = lazy_names(
+    __name__,
+    {"progress": ["progress_observer"], "suite": ["print_report", "print_scenario", "print_test_case"]},
+)

@@ -19,8 +19,8 @@ from giskard.checks.core.scenario_execution import Targets
 from giskard.checks.core.testcase import TestCase
 from giskard.checks.core.timing import TimingField, clock_since, milliseconds
 from giskard.checks.core.types import MISSING, In, Out
-from giskard.checks.settings import get_settings
 from giskard.checks.scenarios._suite_run import SuiteRun, positive_or_none
+from giskard.checks.settings import get_settings
 from giskard.checks.utils.sync import run_blocking
 
 __all__ = ["GroupStats", "GroupedSuiteResult", "Suite", "SuiteResult"]

@@ -104,6 +104,7 @@ class _GuardedList(FrozenList):
     __slots__ = ()
 
 
+_GUARDED: Final[dict[type[Any], type[Any]]] = {FrozenDict: _GuardedDict, FrozenList: _GuardedList}
 _ATOMS: Final = frozenset(
     {str, int, float, bool, type(None), bytes, complex, range, slice, type, type(...)}
     | {datetime.date, datetime.time, datetime.datetime, datetime.timedelta, datetime.timezone}
@@ -146,6 +147,10 @@ def _freeze(value: Any, memo: dict[int, Any]) -> Any:
         return value
     known = memo.get(id(value))
     if known is not None:
+        # Part of a cycle perhaps, of which it cannot be told yet whether all of it is safe.
+        guarded = _GUARDED.get(type(known))
+        if guarded is not None:
+            known.__class__ = guarded
         return known
     if kind is dict:
         return _freeze_dict(value, memo)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -58,8 +59,9 @@ class Injectable:
     ) -> None:
         chosen = self._chosen
         unresolved: list[str] = []
+        given = self.function.keywords if isinstance(self.function, functools.partial) else {}
         for parameter in signature.parameters.values():
-            if parameter.kind in _VARIADIC:
+            if parameter.kind in _VARIADIC or parameter.name in given:
                 continue
             if parameter.name in annotated:
                 chosen[parameter.name] = annotated[parameter.name]
@@ -114,7 +116,7 @@ def _listed(noun: str, names: list[str]) -> str:
 
 def resolved_hints(function: Callable[..., Any]) -> dict[str, Any]:
     """The type hints of a callable; those that cannot be resolved are left out."""
-    while hasattr(function, "func") and hasattr(function, "keywords"):  # functools.partial
+    while isinstance(function, functools.partial):
         function = function.func  # pyright: ignore[reportFunctionMemberAccess]
     target: Any = function
     if isinstance(function, type):
@@ -122,7 +124,7 @@ def resolved_hints(function: Callable[..., Any]) -> dict[str, Any]:
     elif not hasattr(function, "__annotations__") or inspect.ismethod(function):
         target = getattr(function, "__func__", None) or getattr(type(function), "__call__", function)
     module_names: dict[str, Any] = getattr(inspect.unwrap(target), "__globals__", {})
-    raw: dict[str, Any] = getattr(target, "__annotations__", {})
+    raw: dict[str, Any] = getattr(target, "__annotations__", None) or {}
     return {name: hint for name, text in raw.items() if (hint := _evaluated(text, module_names)) is not None}
 
 
@@ -169,7 +171,7 @@ def class_in(hint: Any, base: type) -> type | None:
 
 def is_async_callable(function: Any) -> bool:
     """Whether calling it gives a coroutine or an async generator, as far as can be told without calling it."""
-    while hasattr(function, "func") and hasattr(function, "keywords"):
+    while isinstance(function, functools.partial):
         function = function.func
     call = getattr(type(function), "__call__", None)
     return any(

@@ -9,6 +9,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
+from giskard.checks.utils.plain import is_mock_call, is_named_tuple
+
 __all__ = ["Shown", "describe", "finite", "json_safe", "tagged", "utf8"]
 
 # pydantic's serializer stops at 255 levels; what lies deeper is written as text.
@@ -97,18 +99,18 @@ def _safe_parts(value: Any, depth: int, path: set[int]) -> Any:
         return _safe_text(str.__str__(value))
     if isinstance(value, Mapping):
         return _safe_mapping(cast("Mapping[Any, Any]", value), depth, path)
+    if type(value).__name__ == "_Call" and type(value).__module__ == "unittest.mock":  # it answers every attribute
+        return {"args": _safe(list(value.args), depth, path), "kwargs": _safe(dict(value.kwargs), depth, path)}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         fields = cast("Any", value)._fields
         return {name: _safe(item, depth, path) for name, item in zip(fields, cast("Any", value), strict=True)}
-    if isinstance(value, (list, tuple)) and not type(value).__name__ == "_Call":
+    if isinstance(value, (list, tuple)):
         return [_safe(item, depth, path) for item in cast("list[Any]", value)]
     if isinstance(value, BaseModel):
         return {_safe_text(name): _safe(item, depth, path) for name, item in _model_items(value)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value)]
         return {name: _safe(getattr(value, name), depth, path) for name in names}
-    if type(value).__name__ == "_Call" and type(value).__module__ == "unittest.mock":
-        return {"args": _safe(list(value.args), depth, path), "kwargs": _safe(dict(value.kwargs), depth, path)}
     return tagged(value)
 
 

@@ -87,6 +87,13 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
                 _bind(name, value)  # a parameter that nothing fills is refused now
         return data
 
+    @classmethod
+    def _loaded(cls, name: str, value: Any) -> Any:
+        """A saved value; of the inputs also a generator of them: a user's dict with a kind is saved as a literal."""
+        if name == "inputs" and isinstance(value, dict) and "kind" in value:
+            return InputGenerator.model_validate(value)
+        return super()._loaded(name, value)
+
     def set_outputs(self, outputs: Any) -> Self:
         """Put other outputs in place of its own; returns self."""
         if callable(outputs):
@@ -188,7 +195,7 @@ async def _called(bound: Injectable, values: dict[str, Any]) -> tuple[Any, float
         if inspect.isawaitable(outputs):
             outputs = await outputs
         outputs = _with_stream_read(outputs, start)
-        if hasattr(type(outputs), "__aiter__"):
+        if hasattr(type(outputs), "__aiter__") and not _is_mock(outputs):
             outputs = await _read_async(outputs, start)
     except BaseException as error:
         if must_stop(error):
@@ -219,12 +226,17 @@ class _Stream:
 
 def _with_stream_read(outputs: Any, start: float) -> Any:
     """`outputs`, or all of it if it is a sync stream: read where the target runs."""
-    if not isinstance(outputs, Iterator) or inspect.isawaitable(outputs):
+    if not isinstance(outputs, Iterator) or inspect.isawaitable(outputs) or _is_mock(outputs):
         return outputs
     stream = _Stream(start)
     for chunk in cast("Iterator[Any]", outputs):
         stream.add(chunk)
     return stream
+
+
+def _is_mock(value: object) -> bool:
+    """Whether it is a mock, which has every method: it stands for a value, not for a stream."""
+    return any(base.__module__ == "unittest.mock" for base in type(value).__mro__)
 
 
 async def _read_async(outputs: AsyncIterator[Any], start: float) -> _Stream:

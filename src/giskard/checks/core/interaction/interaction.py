@@ -24,7 +24,7 @@ _new = object.__new__
 _set = object.__setattr__
 
 
-class Interaction(BaseModel, Generic[In, Out]):
+class Interaction(BaseModel, Generic[In, Out], frozen=True):
     """One exchange with the system under test, as it was.
 
     Parameters
@@ -42,7 +42,7 @@ class Interaction(BaseModel, Generic[In, Out]):
     from here cannot be changed (plain containers refuse it; of other objects a copy is handed out).
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, arbitrary_types_allowed=True)
 
     inputs: Annotated[In, *Recorded]
     outputs: Annotated[Out, *Recorded]

@@ -29,7 +29,7 @@ _new = object.__new__
 _set = object.__setattr__
 
 
-class Trace(BaseModel, Generic[In, Out]):
+class Trace(BaseModel, Generic[In, Out], frozen=True):
     """An immutable conversation with the system under test.
 
     Parameters
@@ -49,7 +49,7 @@ class Trace(BaseModel, Generic[In, Out]):
             def transcript(self) -> str: ...
     """
 
-    model_config = ConfigDict(frozen=True, defer_build=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(defer_build=True, arbitrary_types_allowed=True)
 
     interactions: Annotated[Sequence[Interaction[In, Out]], InteractionsSchema] = Field(
         default_factory=lambda: Interactions[Interaction[In, Out]]()
