@@ -5,12 +5,16 @@ import asyncio
 import builtins
 import inspect
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 # What a line of prose never looks like; in a document without fences it marks code that was not found.
-LOOKS_LIKE_CODE = re.compile(r"^(\s+[^\s\d]|from \w+(\.\w+)* import |import \w+$|@|#|.*\w\($|[\w.\[\]]+ = |await |async |\w+\(.*\)$)")
+LOOKS_LIKE_CODE = re.compile(
+    r"^(\s+[^\s\d]|from \w+(\.\w+)* import |import \w+$|@|#|.*\w\($|[\w.\[\]]+ = |await |async |\w+\(.*\)$)"
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,22 @@ class Sample:
             asyncio.run(eval(self._compiled(), namespace))
         else:
             exec(self._compiled(), namespace)
+
+    def run_by_pytest(self, folder: Path) -> str:
+        """Run it as a test module in `folder`, warnings as errors; what pytest prints."""
+        (folder / "test_sample.py").write_text(self.text, encoding="utf-8")
+        (folder / "pytest.ini").write_text(
+            "[pytest]\nasyncio_mode = strict\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = error\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_sample.py"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     @property
     def asks_for(self) -> set[str]:

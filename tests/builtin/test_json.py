@@ -17,11 +17,11 @@ from giskard.checks.builtin._json import (
     JsonTooDeep,
     _scan,
     find_not_json,
-    json_path,
     parse_exactly,
     parse_json,
     to_builtin,
 )
+from giskard.checks.builtin._shown import json_path
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from giskard.checks import (
     CodeCheck,
     FnCheck,
     Interaction,
-    NoVerdict,
     Not,
+    NoVerdict,
     TestCase,
     Trace,
 )

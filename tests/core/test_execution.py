@@ -551,10 +551,13 @@ def test_context_variables_stay_in_their_scenario(kind):
 
     assert asyncio.run(main()) == "caller"
     # What a sync target sets stays in its thread; what it reads is the scenario's.
-    assert seen == {
-        "sync": ["from the inputs", "from the inputs", "caller", "caller"],
-        "async": ["from the inputs", "a", "caller", "caller"],
-    }[kind]
+    assert (
+        seen
+        == {
+            "sync": ["from the inputs", "from the inputs", "caller", "caller"],
+            "async": ["from the inputs", "a", "caller", "caller"],
+        }[kind]
+    )
 
 
 # --- limits of a scenario -----------------------------------------------------------------------------------

@@ -131,7 +131,9 @@ def test_a_whole_scenario():
 
 
 def test_a_whole_suite():
-    case = TestCase(name="t", trace=Trace(interactions=[Interaction(inputs=1, outputs=(1, 2))]), checks=[FnCheck(fn=always)])
+    case = TestCase(
+        name="t", trace=Trace(interactions=[Interaction(inputs=1, outputs=(1, 2))]), checks=[FnCheck(fn=always)]
+    )
     suite = Suite(name="all", scenarios=[full_scenario(), case, Scenario("empty")], target=agent, id="x")
     loaded = again(suite)
 
@@ -177,7 +179,7 @@ def test_documents_carry_their_version():
     for model in (Scenario("s"), Suite(name="s"), TestCase(trace=Trace(), checks=[])):
         assert model.model_dump()["schema_version"] == "1.0"
         assert json.loads(model.model_dump_json(indent=2))["schema_version"] == "1.0"
-        assert list(json.loads(model.model_dump_json()))[0] == "schema_version"
+        assert next(iter(json.loads(model.model_dump_json()))) == "schema_version"
         newer = {**model.model_dump(), "schema_version": "2.0"}
         with pytest.raises(ValidationError, match=r"(?s)2\.0.*1\.0"):
             type(model).model_validate(newer)
@@ -270,7 +272,11 @@ def test_models_come_back_as_plain_data(value):
 
 
 def test_special_values():
-    for value in (uuid.UUID(int=1), Decimal("1.10"), dt.datetime(2025, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=2)))):
+    for value in (
+        uuid.UUID(int=1),
+        Decimal("1.10"),
+        dt.datetime(2025, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=2))),
+    ):
         assert again_once(Interact(inputs=value)).inputs == value
     assert str(again_once(Interact(inputs=Decimal("1.10"))).inputs) == "1.10"
 
@@ -341,7 +347,7 @@ def test_a_class_without_a_kind_cannot_be_saved():
 
 @pytest.mark.parametrize("path", ["nowhere:agent", "tests.core:nothing", "no path", ":", "os:sep"])
 def test_a_path_that_leads_nowhere_is_refused_when_it_is_loaded(path):
-    with pytest.raises(ValidationError, match="path|imported|callable"):
+    with pytest.raises(ValidationError, match=r"path|imported|callable"):
         Check.model_validate({"kind": "fn", "fn": path})
     with pytest.raises(ValidationError):
         InteractionSpec.model_validate({"kind": "interact", "inputs": 1, "outputs": {"$callable": path}})

@@ -138,18 +138,29 @@ def test_all_checks_of_a_step_run_and_a_step_that_is_not_pass_ends_the_scenario(
         asked.append(inputs)
         return "x"
 
-    built = Scenario("s").interact("a", target).checks(bad, ok).interact("b", target).checks(ok, ok).interact("c", target)
+    built = (
+        Scenario("s").interact("a", target).checks(bad, ok).interact("b", target).checks(ok, ok).interact("c", target)
+    )
     result = built.run_sync()
 
     assert asked == ["a"]
-    assert [[r.status.value for r in step.results] for step in result.steps] == [["fail", "pass"], ["skip"] * 2, ["skip"]]
+    assert [[r.status.value for r in step.results] for step in result.steps] == [
+        ["fail", "pass"],
+        ["skip"] * 2,
+        ["skip"],
+    ]
     assert result.steps[2].results[0].name == "step"
     assert result.failed
     assert len(result.format_failures()) == 4
 
 
 def test_interactions_of_a_step_run_before_its_checks():
-    built = Scenario("s").interact("a", "1").interact("b", "2").check(FnCheck(fn=lambda trace: len(trace.interactions) == 2))
+    built = (
+        Scenario("s")
+        .interact("a", "1")
+        .interact("b", "2")
+        .check(FnCheck(fn=lambda trace: len(trace.interactions) == 2))
+    )
 
     assert built.run_sync().passed
 
@@ -159,7 +170,9 @@ def test_the_index_of_the_last_interaction_of_a_step():
         yield "c"
         yield "d"
 
-    built = Scenario("s").check(ok).interact("a", 1).interact("b", 1).check(ok).append(Step(checks=[ok])).interact(user, 1)
+    built = (
+        Scenario("s").check(ok).interact("a", 1).interact("b", 1).check(ok).append(Step(checks=[ok])).interact(user, 1)
+    )
     built.check(ok).interact(lambda: iter_nothing(), 1).check(ok)
     result = built.run_sync()
 

@@ -30,7 +30,7 @@ def test_a_case_has_a_trace_and_checks():
 
 
 def test_pytest_does_not_take_it_for_tests():
-    import giskard.checks as g  # noqa: PLC0415
+    import giskard.checks as g
 
     suspicious = [name for name in g.__all__ if name.startswith("Test")]
     assert suspicious
@@ -38,7 +38,9 @@ def test_pytest_does_not_take_it_for_tests():
 
 
 def test_it_runs_all_checks_over_the_trace():
-    result = TestCase(name="t", trace=TRACE, checks=[bad, ok, Equals(expected_value=3, target_key="trace.last.outputs.fee")]).run_sync()
+    result = TestCase(
+        name="t", trace=TRACE, checks=[bad, ok, Equals(expected_value=3, target_key="trace.last.outputs.fee")]
+    ).run_sync()
 
     assert isinstance(result, TestCaseResult)
     assert [r.status.value for r in result.results] == ["fail", "pass", "pass"]
@@ -74,7 +76,7 @@ def test_a_check_that_raises():
 
 def test_assert_passed():
     asyncio.run(TestCase(trace=TRACE, checks=[ok]).assert_passed())
-    with pytest.raises(AssertionError, match="(?s)fees.*bad"):
+    with pytest.raises(AssertionError, match=r"(?s)fees.*bad"):
         asyncio.run(TestCase(name="fees", trace=TRACE, checks=[ok, bad]).assert_passed())
 
 

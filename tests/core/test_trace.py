@@ -69,8 +69,8 @@ def test_the_turns_are_a_sequence():
     assert turn(2) in turns
     assert turns.index(turn(2)) == 2
     assert turns.count(turn(2)) == 1
-    assert turns + [turn(9)] == [*turns, turn(9)]
-    assert [turn(9)] + turns == [turn(9), *turns]
+    assert turns + [turn(9)] == [*turns, turn(9)]  # noqa: RUF005 - it is what is tested
+    assert [turn(9)] + turns == [turn(9), *turns]  # noqa: RUF005
     assert repr(turns) == repr(list(turns))
     for index in (4, -5):
         with pytest.raises(IndexError):

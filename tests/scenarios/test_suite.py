@@ -200,7 +200,9 @@ def test_a_factory_gives_each_attempt_a_target():
         made.append(len(made))
         return lambda inputs, number=made[-1]: number
 
-    result = run(suite(Scenario("a").interact("q"), Scenario("b").interact("q"), target_factory=factory), multiple_runs=2)
+    result = run(
+        suite(Scenario("a").interact("q"), Scenario("b").interact("q"), target_factory=factory), multiple_runs=2
+    )
 
     assert made == [0, 1, 2, 3]
     assert [r.final_trace.last.outputs for r in result.results] == [1, 3]
@@ -525,7 +527,9 @@ def test_a_bare_tag_has_an_empty_value():
     grouped = run(mixed(), return_exception=True).group_by("fast")
 
     assert {name: stats.total for name, stats in grouped.groups.items()} == {"": 1, None: 4}
-    assert {name: stats.total for name, stats in run(mixed(), return_exception=True).group_by("none").groups.items()} == {None: 5}
+    assert {
+        name: stats.total for name, stats in run(mixed(), return_exception=True).group_by("none").groups.items()
+    } == {None: 5}
 
 
 def test_subclasses_of_traces_survive():
@@ -535,6 +539,9 @@ def test_subclasses_of_traces_survive():
     def target(inputs, trace: Shop):
         return "x"
 
-    result = run(suite(scenario("a", target), Scenario("b", trace_type=Shop).append(Interact(inputs=1, outputs=2))), target=target)
+    result = run(
+        suite(scenario("a", target), Scenario("b", trace_type=Shop).append(Interact(inputs=1, outputs=2))),
+        target=target,
+    )
 
     assert [type(r.final_trace) for r in result.results] == [Shop, Shop]

@@ -1,8 +1,6 @@
 """Every sample of the two documents runs as it is printed."""
 
 import hashlib
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -143,7 +141,9 @@ ALL = [sample for samples in SAMPLES.values() for sample in samples]
 
 
 @pytest.mark.parametrize(
-    ("sample", "expected"), list(zip(ALL, EXPECTED, strict=True)), ids=lambda value: getattr(value, "id", None) or value.__name__
+    ("sample", "expected"),
+    list(zip(ALL, EXPECTED, strict=True)),
+    ids=lambda value: getattr(value, "id", None) or value.__name__,
 )
 def test_sample(sample, expected, left_to_the_reader, openai_server, capsys):
     namespace = {"__name__": "sample", **left_to_the_reader}
@@ -166,20 +166,7 @@ def test_sample(sample, expected, left_to_the_reader, openai_server, capsys):
     ids=lambda value: getattr(value, "id", ""),
 )
 def test_sample_as_a_test_module(sample, passed, tmp_path):
-    (tmp_path / "test_sample.py").write_text(sample.text, encoding="utf-8")
-    (tmp_path / "pytest.ini").write_text(
-        "[pytest]\nasyncio_mode = strict\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = error\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_sample.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{passed} passed" in done.stdout
+    assert f"{passed} passed" in sample.run_by_pytest(tmp_path)
 
 
 # --- what the documents say of modules -------------------------------------------------------------

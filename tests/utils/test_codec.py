@@ -30,7 +30,7 @@ def replaced():
 _replaced = replaced
 
 
-def replaced():  # noqa: F811 - another object of the same path
+def replaced():
     return 2
 
 
@@ -82,8 +82,9 @@ def test_a_function_of_a_module_that_is_gone_cannot_be_saved():
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(
-        st.sampled_from(["kind", "$callable", "$literal", "$type", "value", "a"]), inner
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.sampled_from(["kind", "$callable", "$literal", "$type", "value", "a"]), inner)
     ),
     max_leaves=12,
 )

@@ -23,7 +23,6 @@ __all__ = [
     "JsonSyntaxError",
     "JsonTooDeep",
     "find_not_json",
-    "json_path",
     "parse_exactly",
     "parse_json",
     "to_builtin",
@@ -303,20 +302,6 @@ def _children(item: object) -> Iterator[tuple[object, object]] | None:
     if isinstance(item, (list, tuple)):
         return enumerate(cast("Sequence[object]", item))
     return None
-
-
-def json_path(steps: Sequence[str | int]) -> str:
-    """A place in JSON data, as a JSONPath from its root.
-
-    Examples
-    --------
-    >>> json_path(["items", 0, "unit price"])
-    "$.items[0]['unit price']"
-    """
-    parts = [
-        f"[{step}]" if isinstance(step, int) else f".{step}" if step.isidentifier() else f"[{step!r}]" for step in steps
-    ]
-    return "$" + "".join(parts)
 
 
 def to_builtin(value: Any, text: Callable[[str], str] = str) -> Any:

@@ -19,11 +19,11 @@ from giskard.checks.builtin._json import (
     MAX_DEPTH,
     JsonTooDeep,
     find_not_json,
-    json_path,
     parse_exactly,
     to_builtin,
     without_surrogates,
 )
+from giskard.checks.builtin._shown import json_path
 
 if TYPE_CHECKING:
     import jsonschema_rs

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, cast
 
-from giskard.checks.builtin._json import find_not_json, json_path, to_builtin, without_surrogates
+from giskard.checks.builtin._json import find_not_json, to_builtin, without_surrogates
+from giskard.checks.builtin._shown import json_path
 from giskard.checks.core.exceptions import MissingExtraError
 
 __all__ = ["BadPolicy", "CompiledPolicy", "PolicyError", "Undefined", "compile_policy"]

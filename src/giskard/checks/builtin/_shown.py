@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from giskard.checks.utils.frozen import FrozenList
 from giskard.checks.utils.json_safe import describe
 from giskard.checks.utils.plain import SCALARS
 
-__all__ = ["shown", "type_name"]
+__all__ = ["json_path", "shown", "type_name"]
 
 _LONGEST = 200
 # Python refuses to show integers of more than 4,300 digits.
@@ -47,3 +49,17 @@ def type_name(value: object) -> str:
         if cls.__module__ != FrozenList.__module__:
             return cls.__name__
     return type(value).__name__  # pragma: no cover - object ends every mro
+
+
+def json_path(steps: Sequence[str | int]) -> str:
+    """A place in JSON data, as a JSONPath from its root.
+
+    Examples
+    --------
+    >>> json_path(["items", 0, "unit price"])
+    "$.items[0]['unit price']"
+    """
+    parts = [
+        f"[{step}]" if isinstance(step, int) else f".{step}" if step.isidentifier() else f"[{step!r}]" for step in steps
+    ]
+    return "$" + "".join(parts)

@@ -7,13 +7,13 @@ import math
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Generic, Literal, Self, cast, get_args
 
-from pydantic import PlainValidator, TypeAdapter, model_validator
+from pydantic import PlainValidator, model_validator
+from pydantic_core import SchemaValidator, core_schema
 
 from giskard.checks.builtin._closeness import CompareOptions
 from giskard.checks.builtin._compare import Difference, Incomparable, find_difference
-from giskard.checks.builtin._json import json_path
 from giskard.checks.builtin._order import compare_order
-from giskard.checks.builtin._shown import shown, type_name
+from giskard.checks.builtin._shown import json_path, shown, type_name
 from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.result import CheckStatus, Verdict
 from giskard.checks.core.types import MISSING, In, Out, TraceT
@@ -34,7 +34,7 @@ def _tolerance(value: Any) -> float | Decimal | datetime.timedelta | None:
     if value is None:
         return None
     if isinstance(value, str):  # from a file: an ISO 8601 duration, such as "PT5M"
-        value = TypeAdapter(datetime.timedelta).validate_python(value)
+        value = SchemaValidator(core_schema.timedelta_schema()).validate_python(value)
     if isinstance(value, datetime.timedelta):
         if value < datetime.timedelta(0):
             raise ValueError(f"a tolerance is not negative, got {value!r}")

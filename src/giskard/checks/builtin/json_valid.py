@@ -7,9 +7,9 @@ from typing import Any, Generic, Self
 
 from pydantic import AliasChoices, Field, model_validator
 
-from giskard.checks.builtin._json import JsonSyntaxError, JsonTooDeep, find_not_json, json_path, parse_json
+from giskard.checks.builtin._json import JsonSyntaxError, JsonTooDeep, find_not_json, parse_json
 from giskard.checks.builtin._json_schema import CompiledSchema, Undecidable, compile_schema
-from giskard.checks.builtin._shown import shown, type_name
+from giskard.checks.builtin._shown import json_path, shown, type_name
 from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.result import CheckStatus, Verdict
 from giskard.checks.core.types import In, Out, TraceT

@@ -161,7 +161,14 @@ class Query:
     def select(self, start: Any, scope: Scope) -> list[Any]:
         """Everything that the path selects below `start`."""
         found = walk(start, self.steps)
-        nodes = [] if found is ABSENT else [found]
+        return [] if found is ABSENT else self._below(found, scope)
+
+    def select_below(self, found: Any, trace: Any, key: str) -> list[Any]:
+        """Everything that the segments select below `found`, which the leading steps led to in `trace`."""
+        return self._below(found, Scope(trace, key))
+
+    def _below(self, found: Any, scope: Scope) -> list[Any]:
+        nodes = [found]
         for segment in self.segments:
             nodes = segment.select(nodes, scope)
         return nodes

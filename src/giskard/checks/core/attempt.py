@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.injectable import Injectable
+from giskard.checks.utils.lazy import asyncio
 from giskard.checks.utils.threads import WorkerPool
 
 __all__ = ["Attempt", "current_attempt", "is_cancelled", "off_the_loop"]

@@ -126,9 +126,7 @@ _IDENTITY = frozenset({"name", "description", "id", "severity"})
 @functools.cache
 def _demands(cls: type[Check]) -> tuple[tuple[str, bool], ...]:
     """The fields of a check that say what it demands, not who it is; and whether None is a demand there."""
-    return tuple(
-        (name, field.default is MISSING) for name, field in cls.model_fields.items() if name not in _IDENTITY
-    )
+    return tuple((name, field.default is MISSING) for name, field in cls.model_fields.items() if name not in _IDENTITY)
 
 
 def _spec_of(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Awaitable, Iterable, Sequence
 from time import perf_counter
@@ -25,6 +24,7 @@ from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.result import TestCaseError, TestCaseResult
 from giskard.checks.core.timing import clock_since, milliseconds
 from giskard.checks.utils.ids import new_id
+from giskard.checks.utils.lazy import asyncio
 
 __all__ = ["RunOptions", "identities", "nothing_was_checked", "run_check", "run_checks", "run_test_case"]
 
@@ -144,14 +144,15 @@ async def run_checks(
     """Run all checks, in order, and put what they find `into` a list as it comes; whether all of them are PASS."""
     all_pass = True
     observers = options.observers
+    watched = bool(observers)
     for check, check_id in zip(checks, ids):  # noqa: B905 - of one length by construction
-        if observers:
+        if watched:
             observers.notify(RunEvent(kind="check_started", run_id=options.run_id, check_id=check_id, subject=check))
         if isinstance(check, CodeCheck) and check.timeout is None and type(check).run is CodeCheck.run:
             found = await _decided(check, trace, check_id, options)
         else:
             found = await run_check(check, trace, check_id, options)
-        if observers:
+        if watched:
             found = make_result(found) if isinstance(found, tuple) else found
             event = RunEvent(kind="check_ended", run_id=options.run_id, check_id=check_id, subject=check, result=found)
             observers.notify(event)

@@ -15,17 +15,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast
 
 from pydantic import AfterValidator
 
-from giskard.checks.core._path_query import Query, Scope
 from giskard.checks.core._path_views import ABSENT, view_of, walk
 from giskard.checks.utils.frozen import view
 from giskard.checks.utils.plain import SCALARS, to_plain
 
 if TYPE_CHECKING:
-    from giskard.checks.core._path_query import Segment
+    from giskard.checks.core._path_query import Query
 
 __all__ = ["JSONPathStr", "NoMatch", "Path", "PathSyntaxError", "compile_path", "resolve"]
 
@@ -73,7 +72,7 @@ class Path:
     key: str
     definite: bool = field(compare=False)
     _steps: tuple[str | int, ...] = field(compare=False, repr=False)
-    _segments: tuple[Segment, ...] = field(compare=False, repr=False)
+    _query: Query | None = field(compare=False, repr=False)
     _no_match: NoMatch = field(compare=False, repr=False)
     # Of `trace.last.<field>` and `trace.interactions[<turn>].<field>`: the turn (None: the last),
     # the field, and what comes after it.
@@ -120,10 +119,7 @@ class Path:
             return self._no_match if found is ABSENT else found
         if found is ABSENT:
             return []
-        scope, nodes = Scope(trace, self.key), [found]
-        for segment in self._segments:
-            nodes = segment.select(nodes, scope)
-        return nodes
+        return cast("Query", self._query).select_below(found, trace, self.key)
 
     def grounded(self, trace: object) -> bool:
         """Whether it is right that this path matched nothing.
@@ -141,7 +137,7 @@ class Path:
             the path is likely to be wrong.  For a definite path, whether it has a value.
         """
         found: object = self._walk(trace)
-        if found is ABSENT or not self._segments:
+        if found is ABSENT or self.definite:
             return found is not ABSENT
         return view_of(type(found)).size(found) == 0
 
@@ -223,32 +219,33 @@ def _compiled(key: str) -> Path:
     if not key.startswith(_PREFIX):
         raise PathSyntaxError(f"{_shown(key)} is not a path{_prefix_hint(key)}: {_EXPECTED}")
     try:
-        query = _grammar(key)
+        steps, query = _parsed(key)
     except ValueError as error:
         reason = str(error)[:300]
         raise PathSyntaxError(f"{_shown(key)} is not a path: {reason}{_syntax_hint(key)}; {_EXPECTED}") from None
     return Path(
         key,
-        not query.segments,
-        query.steps,
-        query.segments,
+        query is None,
+        steps,
+        query,
         NoMatch(key),
-        **_short_way(query.steps),
+        **_short_way(steps),
     )
 
 
-def _grammar(key: str) -> Query:
-    """The parsed path: plain names and indices are split here, all else is for the JSONPath library.
+def _parsed(key: str) -> tuple[tuple[str | int, ...], Query | None]:
+    """The names and indices that a path begins with, and the query when it may select many.
 
-    The one door to that library, which costs more to import than the rest of a small test run takes: it
-    is opened by the first path that needs it, never by an import.
+    Plain paths are split here; all others are for the JSONPath library.  That costs more to import than the
+    rest of a small test run takes: it is loaded by the first path that needs it, never by an import.
     """
     if _PLAIN_PATH.fullmatch(key):
         steps = [int(index) if index else name for name, index in _PLAIN_STEP.findall(key, len(_PREFIX) - 1)]
-        return Query(tuple(steps))
+        return tuple(steps), None
     from giskard.checks.core._path_grammar import parse  # noqa: PLC0415
 
-    return parse(key)
+    query = parse(key)
+    return query.steps, query if query.segments else None
 
 
 def _short_way(steps: tuple[str | int, ...]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import traceback
 from typing import Any
 
@@ -13,6 +12,7 @@ from giskard.checks.core.exceptions import (
     LimitExceededError,
 )
 from giskard.checks.core.result import TestCaseError
+from giskard.checks.utils.lazy import asyncio
 
 __all__ = ["TargetFailure", "error_kind_of", "failure_of", "must_stop", "original_of", "text_of", "traceback_of"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, Generic, Self, cast
 
 from pydantic import Field, PlainSerializer, PlainValidator, PositiveFloat, StrictInt, field_validator
@@ -230,7 +229,7 @@ class Scenario(Document, StrictModel, Generic[In, Out, TraceT]):
     ) -> InContext[ScenarioResult[TraceT]]:
         """Run it as a part of a larger run, in a copy of the current context."""
         if targets.target is MISSING and targets.factory is None:
-            targets = replace(targets, target=self.target, factory=self.target_factory)
+            targets = targets._replace(target=self.target, factory=self.target_factory)
         runs = self.multiple_runs if multiple_runs is None else multiple_runs
         if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"multiple_runs is {runs!r}, expected a whole number of at least 1")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import inspect
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from giskard.checks.core._models import construct
 from giskard.checks.core.attempt import Attempt, current_attempt
@@ -31,6 +29,7 @@ from giskard.checks.core.result import (
 from giskard.checks.core.timing import clock_since, milliseconds
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.ids import new_id
+from giskard.checks.utils.lazy import asyncio
 from giskard.checks.utils.threads import WorkerPool
 
 if TYPE_CHECKING:
@@ -42,8 +41,7 @@ __all__ = ["Targets", "case_result", "not_run", "run_scenario"]
 AnyTrace = Trace
 
 
-@dataclass(frozen=True, slots=True)
-class Targets:
+class Targets(NamedTuple):
     """What outputs that are MISSING are asked of, and the end of the time that all have together.
 
     Parameters
@@ -116,8 +114,9 @@ class _Run:
         self.scenario = scenario
         self.ids = ids  # of all checks, step after step
         self.options = options
+        self.watched = bool(options.observers)
         self.attempt = attempt
-        self.event = {**event, "trial": attempt.trial}
+        self.event = {**event, "trial": attempt.trial} if self.watched else event
         self.trace: AnyTrace = empty_trace(Trace, {})
         self.steps: list[TestCaseResult] = []
         self.completed = False  # whether all steps ran and passed
@@ -130,7 +129,7 @@ class _Run:
 
     async def complete(self, targets: Targets) -> bool:
         """Run all steps; whether the attempt is PASS."""
-        if self.options.observers:
+        if self.watched:
             self.options.observers.notify(RunEvent(kind="attempt_started", **self.event))
         current_attempt.set(self.attempt)
         failure: BaseException | None = None
@@ -159,7 +158,7 @@ class _Run:
         if self.options.strict and all(result.skipped for step in self.steps for result in step.results):
             self._blame(nothing_was_checked())
         self.clock = clock_since(self.start)
-        if self.options.observers:
+        if self.watched:
             self.options.observers.notify(RunEvent(kind="attempt_ended", **self.event, result=self.result()))
 
     def _blame(self, error: TestCaseError) -> None:
@@ -194,12 +193,19 @@ class _Run:
         return None
 
     async def _with_target(self, targets: Targets) -> None:
-        async with opened_target(targets) as target:
-            kind = self.scenario.trace_type or trace_type_of(target) or trace_type_of(self.scenario.target) or Trace
-            self.trace = empty_trace(kind, self.scenario.annotations)
-            if target is not MISSING:
-                self.attempt.target = bind_target(target) if callable(target) else target
-            await self._run_steps()
+        if targets.factory is None:
+            await self._with(targets.target)
+            return
+        async with opened_target(targets.factory) as target:
+            await self._with(target)
+
+    async def _with(self, target: Any) -> None:
+        """Run the steps against `target`."""
+        kind = self.scenario.trace_type or trace_type_of(target) or trace_type_of(self.scenario.target) or Trace
+        self.trace = empty_trace(kind, self.scenario.annotations)
+        if target is not MISSING:
+            self.attempt.target = bind_target(target) if callable(target) else target
+        await self._run_steps()
 
     async def _run_steps(self) -> None:
         first = 0
@@ -223,7 +229,7 @@ class _Run:
         turn = item
         if type(item) is Interact:
             turn = item.static_turn() or item
-        if self.options.observers:
+        if self.watched:
             self._notify_turn("turn_started", item)
         if isinstance(turn, Interaction):
             self._grown(self.trace.appended(turn))
@@ -236,7 +242,7 @@ class _Run:
 
     def _grown(self, trace: AnyTrace) -> None:
         self.trace = trace
-        if self.options.observers:
+        if self.watched:
             self._notify_turn("turn_ended", trace.last)
 
     def _notify_turn(self, kind: Any, subject: Any) -> None:
@@ -392,12 +398,8 @@ def not_run(
 
 
 @contextlib.asynccontextmanager
-async def opened_target(targets: Targets) -> AsyncIterator[Any]:
-    """The target of one attempt, closed after it when a factory made it."""
-    factory = targets.factory
-    if factory is None:
-        yield targets.target
-        return
+async def opened_target(factory: Any) -> AsyncIterator[Any]:
+    """The target that a factory makes for one attempt, closed after it."""
     # A context manager made by `contextlib` can be called too, but only to decorate a function.
     made = factory() if callable(factory) and not hasattr(type(factory), "__aenter__") else factory
     if inspect.isawaitable(made):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,7 @@ from giskard.checks.core.scenario import Scenario
 from giskard.checks.core.scenario_execution import Targets, case_result, not_run
 from giskard.checks.core.testcase import TestCase
 from giskard.checks.utils.context import InContext
+from giskard.checks.utils.lazy import asyncio
 from giskard.checks.utils.threads import WorkerPool
 
 __all__ = ["SuiteRun", "positive_or_none"]

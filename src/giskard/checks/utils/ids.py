@@ -10,6 +10,7 @@ __all__ = ["new_id"]
 _START = os.urandom(6).hex()
 _count = itertools.count(1)
 
+
 def new_id() -> str:
     """A text that no other call, in any process, gives."""
     return f"{_START}-{os.getpid():x}-{next(_count):x}"

@@ -138,9 +138,7 @@ def _evaluated(hint: Any, names: dict[str, Any]) -> Any:
         return None
 
 
-def _annotated(
-    function: Callable[..., Any], signature: inspect.Signature, types: Mapping[type, str]
-) -> dict[str, str]:
+def _annotated(function: Callable[..., Any], signature: inspect.Signature, types: Mapping[type, str]) -> dict[str, str]:
     if not types:
         return {}
     hints = resolved_hints(function)

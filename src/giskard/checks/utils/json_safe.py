@@ -99,9 +99,9 @@ def _safe_parts(value: Any, depth: int, path: set[int]) -> Any:
         return _safe_text(str.__str__(value))
     if isinstance(value, Mapping):
         return _safe_mapping(cast("Mapping[Any, Any]", value), depth, path)
-    if type(value).__name__ == "_Call" and type(value).__module__ == "unittest.mock":  # it answers every attribute
+    if is_mock_call(type(value)):
         return {"args": _safe(list(value.args), depth, path), "kwargs": _safe(dict(value.kwargs), depth, path)}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
+    if is_named_tuple(type(value)):
         fields = cast("Any", value)._fields
         return {name: _safe(item, depth, path) for name, item in zip(fields, cast("Any", value), strict=True)}
     if isinstance(value, (list, tuple)):

@@ -1,13 +1,13 @@
-"""Packages whose names are loaded on first use (PEP 562)."""
+"""What is loaded on first use: the names of a package (PEP 562), and a module that is heavy to import."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["lazy_names"]
+__all__ = ["asyncio", "lazy_names"]
 
 
 def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
@@ -31,3 +31,22 @@ def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[st
         return value
 
     return load
+
+
+class _LazyModule:
+    """Stands for a module, which is imported when the first of its names is read."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
+
+
+# Every run needs asyncio, and importing this package does not: it costs a third of what pydantic does.
+if TYPE_CHECKING:
+    import asyncio as asyncio
+else:
+    asyncio = _LazyModule("asyncio")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
+
+from giskard.checks.utils.lazy import asyncio
 
 __all__ = ["run_blocking"]
 

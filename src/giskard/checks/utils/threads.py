@@ -7,17 +7,19 @@ returns, so that never more calls run than the pool has threads.
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from giskard.checks.utils.lazy import asyncio
+
 __all__ = ["WorkerPool"]
 
 T = TypeVar("T")
-_Job = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", contextvars.Context, Callable[[], Any]]
+# The loop and its future, the context, and the call.
+_Job = tuple["asyncio.AbstractEventLoop", "asyncio.Future[Any]", contextvars.Context, Callable[[], Any]]
 
 
 class WorkerPool:

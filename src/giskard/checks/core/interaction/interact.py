@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
@@ -20,6 +19,7 @@ from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.types import MISSING, In, Out, TraceT
 from giskard.checks.utils.frozen import freeze, thaw
 from giskard.checks.utils.injectable import Injectable, resolved_hints
+from giskard.checks.utils.lazy import asyncio
 
 __all__ = ["Interact", "bind_target", "thread_bound"]
 

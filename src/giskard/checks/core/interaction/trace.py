@@ -128,7 +128,9 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
                 yield name, value if name == "interactions" else Shown(value)
 
     def __setstate__(self, state: dict[Any, Any]) -> None:
-        super().__setstate__({**state, "__dict__": {**state["__dict__"], "annotations": freeze(state["__dict__"]["annotations"])}})
+        super().__setstate__(
+            {**state, "__dict__": {**state["__dict__"], "annotations": freeze(state["__dict__"]["annotations"])}}
+        )
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # nothing in it can change
