@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Generic, Literal, Self, cast, get_args
 
@@ -114,12 +115,17 @@ class ComparisonCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         except Incomparable as error:
             raise self._no_verdict(actual, expected, error, details) from error
         if problem is None:
-            return Verdict(CheckStatus.PASS, f"{shown(actual)} {self._phrases[0]} {shown(expected)}", details)
+            return Verdict(CheckStatus.PASS, None, details)
         return Verdict(
             CheckStatus.FAIL,
             f"{shown(actual)} at {self.target_key!r} {self._phrases[1]} {shown(expected)}{problem}",
             details,
         )
+
+    @classmethod
+    def passed_message(cls, values: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+        """Both values, and how they relate."""
+        return f"{shown(details['actual_value'])} {cls._phrases[0]} {shown(details['expected_value'])}"
 
     def _problem(self, actual: Any, expected: Any) -> str | None:
         """None when the comparison holds; else what there is to add to the message of the FAIL.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from typing import Annotated, Any, Generic, Self, cast
 
 from pydantic import AfterValidator, PositiveFloat, model_validator
@@ -99,9 +100,14 @@ class StringMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
                 )
         details = {"text": text, "keyword": keyword}
         if self._contains(text, keyword):
-            return Verdict(CheckStatus.PASS, f"the text contains {shown(keyword)}", details)
+            return Verdict(CheckStatus.PASS, None, details)
         how = "" if self.case_sensitive else ", in whatever letter case"
         return Verdict(CheckStatus.FAIL, f"the text does not contain {shown(keyword)}{how}: {shown(text)}", details)
+
+    @classmethod
+    def passed_message(cls, values: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+        """The keyword that was found."""
+        return f"the text contains {shown(details['keyword'])}"
 
     def _contains(self, text: str, keyword: str) -> bool:
         form = self.normalization_form
@@ -184,7 +190,12 @@ class RegexMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
                 details=details,
             ) from error
         if match is not None:
-            found = details["match"] = match[0]
-            return Verdict(CheckStatus.PASS, f"the text matches {shown(pattern)}: {shown(found)}", details)
+            details["match"] = match[0]
+            return Verdict(CheckStatus.PASS, None, details)
         what = "does not match" if not self.full_match else "as a whole does not match"
         return Verdict(CheckStatus.FAIL, f"the text {what} {shown(pattern)}: {shown(text)}", details)
+
+    @classmethod
+    def passed_message(cls, values: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+        """The pattern, and what it matched."""
+        return f"the text matches {shown(details['pattern'])}: {shown(details['match'])}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from types import FunctionType
 from typing import Annotated, Any, Generic, NoReturn, TypeAlias, cast
 
@@ -168,7 +168,24 @@ class CodeCheck(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
                 verdict = await verdict
         except NoVerdict as problem:
             verdict = problem.verdict()
-        return verdict.result() if isinstance(verdict, Verdict) else verdict
+        if isinstance(verdict, CheckResult):
+            return verdict
+        if verdict.message is None and verdict.status is CheckStatus.PASS:
+            verdict = verdict._replace(message=self.passed_message(self.__dict__, verdict.details or {}))
+        return verdict.result()
+
+    @classmethod
+    def passed_message(cls, values: Mapping[str, Any], details: Mapping[str, Any]) -> str | None:
+        """The message of a PASS whose verdict has none: most are never read, so it is made by whoever reads it.
+
+        Parameters
+        ----------
+        values
+            The fields of the check, as they were when it ran.
+        details
+            The details of its verdict.
+        """
+        return None
 
 
 def validate_checks(value: Any) -> list[Check]:

@@ -240,6 +240,8 @@ Finding = tuple[Any, ...]
 def make_result(finding: Finding) -> CheckResult:
     """The check result that a finding stands for."""
     status, message, details, metrics, error_kind, retryable, kind, values, check_id, start, seconds = finding
+    if message is None and status is CheckStatus.PASS:
+        message = kind.passed_message(values, details or {})
     result = _check_result(status, message, None, metrics, error_kind=error_kind, retryable=retryable)
     complete_result(result, details or {}, kind, values, check_id, start, seconds)
     return result

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast
 from pydantic import AfterValidator
 
 from giskard.checks.core._path_views import ABSENT, view_of, walk
+from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.utils.frozen import view
 from giskard.checks.utils.plain import SCALARS, to_plain
 
@@ -30,7 +31,7 @@ __all__ = ["JSONPathStr", "NoMatch", "Path", "PathSyntaxError", "compile_path", 
 
 _PREFIX: Final = "trace."
 # The types of traces seen so far: they pass a faster test than a look into their class.
-_trace_types: set[type[Any]] = set()
+_trace_types: set[type[Any]] = {Trace}
 
 
 class PathSyntaxError(ValueError):

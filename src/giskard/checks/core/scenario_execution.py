@@ -100,6 +100,10 @@ async def run_scenario(
     return result
 
 
+# Of an attempt that ends before its trace is begun.
+_NO_TURNS = empty_trace(Trace, {})
+
+
 class _Run:
     """One attempt: it keeps what is finished, so that nothing is lost however it ends."""
 
@@ -117,7 +121,7 @@ class _Run:
         self.watched = bool(options.observers)
         self.attempt = attempt
         self.event = {**event, "trial": attempt.trial} if self.watched else event
-        self.trace: AnyTrace = empty_trace(Trace, {})
+        self.trace: AnyTrace = _NO_TURNS
         self.steps: list[TestCaseResult] = []
         self.completed = False  # whether all steps ran and passed
         self.start = perf_counter()
@@ -217,7 +221,11 @@ class _Run:
             ids = self.ids[first : first + len(checks)]
             first += len(checks)
             for item in step.interacts:
-                await self._add_turns(item)
+                turn = _recorded_turn(item)
+                if turn is None or self.watched:
+                    await self._add_turns(item, turn)
+                else:
+                    self.trace = self.trace.appended(turn)
             all_pass = await run_checks(checks, ids, self.trace, self.options, results)
             result = self._step_result(None)
             self.steps.append(result)
@@ -225,17 +233,16 @@ class _Run:
                 return
         self.completed = True
 
-    async def _add_turns(self, item: Interaction | InteractionSpec) -> None:
-        turn = item
-        if type(item) is Interact:
-            turn = item.static_turn() or item
+    async def _add_turns(self, item: Interaction | InteractionSpec, turn: Interaction | None) -> None:
+        """Add what `item` stands for: `turn` when it is known already, else what the spec makes."""
         if self.watched:
             self._notify_turn("turn_started", item)
-        if isinstance(turn, Interaction):
+        if turn is not None:
             self._grown(self.trace.appended(turn))
             return
+        spec = cast("InteractionSpec", item)
         try:
-            self.trace = await extend(self.trace, turn, self._grown)
+            self.trace = await extend(self.trace, spec, self._grown)
         except InteractionGenerationError as error:
             self.trace = error.partial_trace
             raise
@@ -308,6 +315,13 @@ class _Run:
             "conversation_id": self.attempt.conversation_id,
             "timing": self.clock,
         }
+
+
+def _recorded_turn(item: Interaction | InteractionSpec) -> Interaction | None:
+    """The turn that `item` is, or makes of plain values; None when there is something to call."""
+    if type(item) is Interact:
+        return item.static_turn()
+    return item if isinstance(item, Interaction) else None
 
 
 def _skip(check: Check, check_id: str, message: str) -> CheckResult:

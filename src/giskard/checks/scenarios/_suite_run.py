@@ -148,20 +148,26 @@ class SuiteRun:
                 self.options, self.targets, pool, scenario_id=scenario_id, multiple_runs=self.multiple_runs
             )
         self._notify("scenario_started", scenario_id=scenario_id, scenario_name=member.name, subject=member)
-        try:
-            async with asyncio.timeout_at(deadline and deadline[0]) as limit:
-                run = run_test_case(member.name, member.trace, member.checks, self.options)
-                found = await InContext(run, contextvars.copy_context())
-            result = case_result(member, found, scenario_id, self.options)
-        except TimeoutError:
-            if deadline is None or not limit.expired():  # a check's own
-                raise
-            late = LimitExceededError(f"timeout after {deadline[1]:g} s of the whole run")
-            result = not_run(member, scenario_id, self.options, failure_of(late, "limit"))
+        result = await self._case(member, scenario_id)
         self._notify(
             "scenario_ended", scenario_id=scenario_id, scenario_name=member.name, subject=member, result=result
         )
         return result
+
+    async def _case(self, case: TestCase, scenario_id: str) -> ScenarioResult:
+        run = InContext(run_test_case(case.name, case.trace, case.checks, self.options), contextvars.copy_context())
+        if self.targets.deadline is None:
+            return case_result(case, await run, scenario_id, self.options)
+        deadline, seconds = self.targets.deadline
+        limit = asyncio.timeout_at(deadline)
+        try:
+            async with limit:
+                return case_result(case, await run, scenario_id, self.options)
+        except TimeoutError:
+            if not limit.expired():  # a check's own
+                raise
+            late = LimitExceededError(f"timeout after {seconds:g} s of the whole run")
+            return not_run(case, scenario_id, self.options, failure_of(late, "limit"))
 
     def partial_result(self) -> Any:
         """The suite's result of what is finished by now; the rest is marked as not run."""

@@ -16,9 +16,7 @@ class TestCaseRunner:
 
     __test__ = False
 
-    async def run(
-        self, test_case: TestCase, return_exception: bool = False, **options: Any
-    ) -> TestCaseResult:
+    async def run(self, test_case: TestCase, return_exception: bool = False, **options: Any) -> TestCaseResult:
         """As `TestCase.run`."""
         return await test_case.run(return_exception, **options)
 

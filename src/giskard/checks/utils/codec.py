@@ -89,10 +89,8 @@ def encode(value: Any) -> Any:
     ValueError
         When the value cannot come back; the message says what to do.
     """
-    kind: type[Any] = type(value)
-    if kind in (str, bool, type(None)):
-        return value
-    if kind is int:
+    kind = cast("type[Any]", type(value))
+    if kind in (str, int, bool, type(None)):
         return value
     if kind is float:
         return value if math.isfinite(value) else {"$type": "float", "value": repr(value)}
@@ -108,7 +106,8 @@ def encode(value: Any) -> Any:
         if isinstance(value, base):
             return {"$type": name, "value": write(value)}
     if isinstance(value, (str, int, float)):  # subclasses, numpy's float among them
-        return encode(next(base(value) for base in (str, int, float) if isinstance(value, base)))
+        bases: tuple[Any, ...] = (str, int, float)
+        return encode(next(base(value) for base in bases if isinstance(value, base)))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return encode({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
     if callable(value):
@@ -132,9 +131,11 @@ def escape(value: Any) -> Any:
         return value if getattr(value, "_saves_itself", False) else escape(value.model_dump())
     if type(value) in (list, FrozenList):
         return [escape(item) for item in cast("list[Any]", value)]
-    if not isinstance(value, dict) or "kind" in value:
+    if not isinstance(value, dict):
         return value
     data = cast("dict[Any, Any]", value)
+    if "kind" in data:
+        return data
     escaped = {key: escape(item) for key, item in data.items()}
     return {"$literal": escaped} if data.keys() in _MARKS else escaped
 

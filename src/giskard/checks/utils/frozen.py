@@ -84,6 +84,7 @@ class FrozenSet(set[Any]):
         return set, (set(self),)
 
     def copy(self) -> set[Any]:
+        """A plain set of the same items."""
         return set(self)
 
     __copy__ = copy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 __all__ = ["Injectable", "is_async_callable"]
 
@@ -59,7 +59,7 @@ class Injectable:
     ) -> None:
         chosen = self._chosen
         unresolved: list[str] = []
-        given = self.function.keywords if isinstance(self.function, functools.partial) else {}
+        given = _given_by_partial(self.function)
         for parameter in signature.parameters.values():
             if parameter.kind in _VARIADIC or parameter.name in given:
                 continue
@@ -110,6 +110,11 @@ class Injectable:
         )
 
 
+def _given_by_partial(function: Any) -> Mapping[str, Any]:
+    """The keyword arguments that a `functools.partial` brings."""
+    return function.keywords if isinstance(function, functools.partial) else {}
+
+
 def _listed(noun: str, names: list[str]) -> str:
     return f"{noun}{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}"
 
@@ -122,7 +127,7 @@ def resolved_hints(function: Callable[..., Any]) -> dict[str, Any]:
     if isinstance(function, type):
         target = function.__init__
     elif not hasattr(function, "__annotations__") or inspect.ismethod(function):
-        target = getattr(function, "__func__", None) or getattr(type(function), "__call__", function)
+        target = getattr(function, "__func__", None) or getattr(type(function), "__call__", function)  # noqa: B004 - it is wanted
     module_names: dict[str, Any] = getattr(inspect.unwrap(target), "__globals__", {})
     raw: dict[str, Any] = getattr(target, "__annotations__", None) or {}
     return {name: hint for name, text in raw.items() if (hint := _evaluated(text, module_names)) is not None}
@@ -171,7 +176,7 @@ def is_async_callable(function: Any) -> bool:
     """Whether calling it gives a coroutine or an async generator, as far as can be told without calling it."""
     while isinstance(function, functools.partial):
         function = function.func
-    call = getattr(type(function), "__call__", None)
+    call = getattr(cast("type[Any]", type(function)), "__call__", None)  # noqa: B004 - it is wanted
     return any(
         inspect.iscoroutinefunction(item) or inspect.isasyncgenfunction(item) for item in (function, call) if item
     )

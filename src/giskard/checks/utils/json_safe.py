@@ -37,6 +37,7 @@ class Shown(str):
     __slots__ = ()
 
     def __new__(cls, value: object) -> Shown:
+        """The text is made now."""
         return str.__new__(cls, describe(value))
 
     def __repr__(self) -> str:
@@ -73,16 +74,16 @@ def json_safe(value: Any) -> Any:
 
 
 def _safe(value: Any, depth: int, path: set[int]) -> Any:
-    kind: type[Any] = type(value)
+    kind = cast("type[Any]", type(value))
     simple = _SIMPLE.get(kind)
     if simple is not None:
         return simple(value)
     if id(value) in path:
         return tagged(value, "<the same object again: a cycle>")
     if depth >= _MAX_DEPTH:
-        if isinstance(value, dict) and value.keys() == {"$type", "$text"}:  # it was written and loaded before
-            return value
-        return tagged(value, f"<nested deeper than {_MAX_DEPTH} levels>")
+        if isinstance(value, dict) and cast("dict[Any, Any]", value).keys() == {"$type", "$text"}:
+            return cast("Any", value)  # it was written, and loaded since
+        return tagged(cast("Any", value), f"<nested deeper than {_MAX_DEPTH} levels>")
     path.add(id(value))
     try:
         return _safe_parts(value, depth + 1, path)
@@ -99,11 +100,11 @@ def _safe_parts(value: Any, depth: int, path: set[int]) -> Any:
         return _safe_text(str.__str__(value))
     if isinstance(value, Mapping):
         return _safe_mapping(cast("Mapping[Any, Any]", value), depth, path)
-    if is_mock_call(type(value)):
+    kind = cast("type[Any]", type(value))
+    if is_mock_call(kind):
         return {"args": _safe(list(value.args), depth, path), "kwargs": _safe(dict(value.kwargs), depth, path)}
-    if is_named_tuple(type(value)):
-        fields = cast("Any", value)._fields
-        return {name: _safe(item, depth, path) for name, item in zip(fields, cast("Any", value), strict=True)}
+    if is_named_tuple(kind):
+        return {name: _safe(item, depth, path) for name, item in zip(value._fields, value, strict=True)}
     if isinstance(value, (list, tuple)):
         return [_safe(item, depth, path) for item in cast("list[Any]", value)]
     if isinstance(value, BaseModel):

@@ -31,7 +31,7 @@ class Interactions(Sequence[T], Generic[T]):
     def appended(self, item: Any) -> Interactions[T]:
         """This sequence and `item` after it, as a new sequence."""
         items, length = self._items, self._length
-        if len(items) == length:
+        if length and len(items) == length:
             items.append(item)
         if len(items) == length or items[length] is not item:  # another trace, or thread, went on from here
             items = [*items[:length], item]

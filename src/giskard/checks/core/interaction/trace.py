@@ -149,5 +149,8 @@ def empty_trace(kind: type[TraceT], annotations: Mapping[str, Any]) -> TraceT:
     """A trace of `kind` without turns; without validation where a subclass cannot ask for any."""
     if kind is not Trace:
         return kind(annotations=dict(annotations))
-    values: dict[str, Any] = {"interactions": Interactions(), "annotations": freeze(dict(annotations))}
+    values: dict[str, Any] = {
+        "interactions": Interactions(),
+        "annotations": freeze(dict(annotations)) if annotations else _EMPTY,
+    }
     return construct(kind, values)
