@@ -138,9 +138,7 @@ def summary(figure: Figure, by_side: dict[str, list[Round]]) -> dict[str, Any]:
     }
     if figure.of == "ratio":
         pairs = zip(ours, bare, strict=True)
-        row["ratio"] = median(
-            a[metric] / b[metric] for a, b in pairs if a.get(metric) and b.get(metric)
-        )
+        row["ratio"] = median(a[metric] / b[metric] for a, b in pairs if a.get(metric) and b.get(metric))
     if figure.bound is not None:
         seen = row["ratio"] if figure.of == "ratio" else row["giskard"]
         row["verdict"] = "no figure" if seen is None else "ok" if seen <= figure.bound else "OVER"

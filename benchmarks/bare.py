@@ -166,19 +166,13 @@ def w8(m, scale):
             )
     with m.time("junit"):
         for r in results:
-            trace, step = (
-                quoteattr(json.dumps(r[k], ensure_ascii=False)) for k in ("trace", "checks")
-            )
+            trace, step = (quoteattr(json.dumps(r[k], ensure_ascii=False)) for k in ("trace", "checks"))
             out.append(
                 f"<testcase name={quoteattr(r['name'])}><properties>"
                 f'<property name="final_trace" value={trace}/>'
                 f'<property name="step_1" value={step}/></properties>'
             )
-            out += [
-                f"<failure message={quoteattr(c['message'])}/>"
-                for c in r["checks"]
-                if c["status"] == "fail"
-            ]
+            out += [f"<failure message={quoteattr(c['message'])}/>" for c in r["checks"] if c["status"] == "fail"]
             out.append(f"<system-out>{escape(str(r['checks']))}</system-out></testcase>")
         xml = "\n".join(out)
     with m.time("json"):
@@ -190,9 +184,7 @@ def w8(m, scale):
                 print("--", r["name"], "FAILED --", *map(repr, r["trace"]), sep="\n", file=report)
                 for c in failed:
                     print(c["details"]["check_kind"], "FAIL", c["message"], file=report)
-    m.update(
-        junit_mb=len(xml) / 1e6, json_mb=len(dumped) / 1e6, report_mb=len(report.getvalue()) / 1e6
-    )
+    m.update(junit_mb=len(xml) / 1e6, json_mb=len(dumped) / 1e6, report_mb=len(report.getvalue()) / 1e6)
     m.verdict(passed(r["checks"] for r in results))
 
 
@@ -225,11 +217,7 @@ async def w9(m, scale):
 
     async def schema(output, _):
         start, value = now(), json.loads(output)
-        ok = (
-            type(value) is dict
-            and len(value) == 30
-            and all(k in value and test(value[k]) for k, test in OK)
-        )
+        ok = type(value) is dict and len(value) == 30 and all(k in value and test(value[k]) for k, test in OK)
         return [record(start, "json_valid", ok, "valid", value=output, parsed_value=value)]
 
     for name, fn, data in (
@@ -237,12 +225,7 @@ async def w9(m, scale):
         ("json", schema, [(json.dumps(d), None) for d in documents(scale)]),
     ):
         with m.time(name + "_build", len(data), 1e6):
-            cases = [
-                {"trace": [{"inputs": "q", "outputs": output}], "spec": spec}
-                for output, spec in data
-            ]
+            cases = [{"trace": [{"inputs": "q", "outputs": output}], "spec": spec} for output, spec in data]
         with m.time(name + "_run", len(data), 1e6):
-            results = await asyncio.gather(
-                *[fn(c["trace"][-1]["outputs"], c["spec"]) for c in cases]
-            )
+            results = await asyncio.gather(*[fn(c["trace"][-1]["outputs"], c["spec"]) for c in cases])
         m.verdict(passed(results))

@@ -43,9 +43,7 @@ async def w2(m, scale):
                         expected_value=fee,
                         target_key="trace.interactions[0].outputs.data.fee_eur",
                     ),
-                    g.StringMatching(
-                        keyword="free of charge", target_key="trace.last.outputs.answer"
-                    ),
+                    g.StringMatching(keyword="free of charge", target_key="trace.last.outputs.answer"),
                     g.FnCheck(fn=has_free, name="free"),
                 ],
             )
@@ -76,11 +74,7 @@ async def w3(m, scale):
 async def suite(m, scale, target):
     runs = g.Suite(name="s", target=target)
     for i in range(suite_size(scale)):
-        runs.append(
-            g.Scenario(f"s{i}")
-            .interact(inputs=f"q{i}")
-            .check(g.StringMatching(keyword=f"re: q{i}"))
-        )
+        runs.append(g.Scenario(f"s{i}").interact(inputs=f"q{i}").check(g.StringMatching(keyword=f"re: q{i}")))
     with m.time("suite"):
         result = await runs.run(parallel=True, max_concurrency=CONCURRENCY, verbose=False)
     m.verdict(r.passed for r in result.results)
@@ -124,9 +118,7 @@ async def w8(m, scale):
     with m.time("report"):
         out = io.StringIO()
         result.print_report(Console(file=out, width=120))
-    m.update(
-        junit_mb=len(xml) / 1e6, json_mb=len(dumped) / 1e6, report_mb=len(out.getvalue()) / 1e6
-    )
+    m.update(junit_mb=len(xml) / 1e6, json_mb=len(dumped) / 1e6, report_mb=len(out.getvalue()) / 1e6)
     m.verdict(r.passed for r in result.results)
 
 
@@ -140,9 +132,7 @@ async def w9(m, scale):
         ),
     ):
         with m.time(name + "_build", len(data), 1e6):
-            cases = [
-                g.TestCase(trace=trace(("q", output)), checks=[make(spec)]) for output, spec in data
-            ]
+            cases = [g.TestCase(trace=trace(("q", output)), checks=[make(spec)]) for output, spec in data]
         with m.time(name + "_run", len(data), 1e6):
             results = await asyncio.gather(*[case.run() for case in cases])
         m.verdict(r.passed for r in results)

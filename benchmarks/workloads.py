@@ -71,10 +71,7 @@ def payloads(scale):
 
 def exports(scale):
     """(question, answer, expected answer): one in ten differs."""
-    return [
-        (f"question {i}", f"café <{i}>", f"café <{i if i % 10 else 'x'}>")
-        for i in range(int(5000 * scale))
-    ]
+    return [(f"question {i}", f"café <{i}>", f"café <{i if i % 10 else 'x'}>") for i in range(int(5000 * scale))]
 
 
 def regexes(scale, n=10_000):

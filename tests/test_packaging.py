@@ -51,9 +51,7 @@ def python(code: str, **env: str) -> str:
 
 @pytest.mark.parametrize("statement", ["import giskard.checks", FIVE])
 def test_importing_loads_nothing_heavy(statement):
-    loaded = json.loads(
-        python(f"{statement}\nimport json, sys\nprint(json.dumps(list(sys.modules)))")
-    )
+    loaded = json.loads(python(f"{statement}\nimport json, sys\nprint(json.dumps(list(sys.modules)))"))
 
     assert {name.partition(".")[0] for name in loaded} & HEAVY == set()
 
@@ -105,8 +103,7 @@ def test_giskard_is_a_namespace_that_other_distributions_can_live_in(tmp_path):
     (other / "__init__.py").write_text("here = True\n")
 
     out = python(
-        "import giskard, giskard.checks, giskard.somebody_elses as other\n"
-        "print(giskard.__file__, other.here)",
+        "import giskard, giskard.checks, giskard.somebody_elses as other\nprint(giskard.__file__, other.here)",
         PYTHONPATH=str(tmp_path),
     )
 

@@ -67,8 +67,36 @@ def test_a_failing_turn_and_its_scenario_end_too():
     log = Log()
     Scenario("s").interact("q", lambda inputs: 1 / 0).run_sync(return_exception=True, observers=[log])
 
-    assert log.kinds[-2:] == ["attempt_ended", "scenario_ended"]
+    started, ended = ["scenario_started", "attempt_started", "turn_started"], ["turn_ended", "attempt_ended"]
+    assert log.kinds == [*started, *ended, "scenario_ended"]
     assert log.events[-1].result.errored
+
+
+@pytest.mark.parametrize("crash", ["target", "check"])
+def test_what_started_ends_also_when_the_exception_comes_out(crash):
+    log = Log()
+    scenario = Scenario("s").interact("q", (lambda inputs: 1 / 0) if crash == "target" else "a")
+    scenario.check(FnCheck(fn=lambda trace: 1 / 0))
+    with pytest.raises(ZeroDivisionError):
+        Suite(name="all", scenarios=[scenario]).run_sync(verbose=False, observers=[log])
+
+    started = sorted(kind.removesuffix("_started") for kind in log.kinds if kind.endswith("_started"))
+    assert sorted(kind.removesuffix("_ended") for kind in log.kinds if kind.endswith("_ended")) == started
+    assert log.kinds[-1] == "run_ended"
+    assert log.events[-1].result.errored
+
+
+def test_each_turn_of_a_generator_starts_and_ends():
+    log = Log()
+
+    def questions(trace):
+        yield "one"
+        yield "two"
+
+    Scenario("s").interact(questions, lambda inputs: inputs).run_sync(observers=[log])
+
+    assert log.kinds[2:-2] == ["turn_started", "turn_ended"] * 2
+    assert [event.subject.inputs for event in log.events if event.kind == "turn_ended"] == ["one", "two"]
 
 
 def test_an_observer_that_fails_is_a_warning():

@@ -465,3 +465,20 @@ def test_a_tool_call_survives_json():
 
     assert loaded.model_dump_json() == call.model_dump_json()
     assert loaded.arguments == {"q": [1]}
+
+
+@pytest.mark.parametrize("kind", [TestCaseResult, ScenarioResult, SuiteResult])
+def test_data_that_is_no_result_does_not_load_as_one_that_passed(kind):
+    with pytest.raises(ValidationError, match=rf"this is no {kind.__name__}.*'a'"):
+        kind.model_validate_json('{"a": 1}')
+
+
+def test_a_result_is_true_when_it_passed():
+    passed = Scenario("s").interact("q", "a").check(FnCheck(fn=lambda trace: True)).run_sync()
+    failed = Scenario("s").interact("q", "a").check(FnCheck(fn=lambda trace: False)).run_sync()
+
+    assert passed
+    assert passed.steps[0].results[0]
+    assert not failed
+    assert not failed.steps[0]
+    assert not failed.steps[0].results[0]

@@ -11,7 +11,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ValidationError, computed_field
+from pydantic import BaseModel, TypeAdapter, ValidationError, computed_field
 
 from giskard.checks import (
     MISSING,
@@ -30,6 +30,7 @@ from giskard.checks import (
     TestCase,
     Trace,
 )
+from giskard.checks.core.exceptions import UnknownFieldWarning
 
 
 class Order(BaseModel):
@@ -176,15 +177,41 @@ def test_missing_fields_are_left_out_and_come_back_missing():
 
 
 def test_documents_carry_their_version():
-    for model in (Scenario("s"), Suite(name="s"), TestCase(trace=Trace(), checks=[])):
+    for model in (Scenario("s"), Step(), Suite(name="s"), TestCase(trace=Trace(), checks=[])):
         assert model.model_dump()["schema_version"] == "1.0"
         assert json.loads(model.model_dump_json(indent=2))["schema_version"] == "1.0"
         assert next(iter(json.loads(model.model_dump_json()))) == "schema_version"
         newer = {**model.model_dump(), "schema_version": "2.0"}
         with pytest.raises(ValidationError, match=r"(?s)2\.0.*1\.0"):
             type(model).model_validate(newer)
-    assert "schema_version" not in Step().model_dump()
-    assert "schema_version" not in full_scenario().model_dump()["steps"][0]
+    assert full_scenario().model_dump()["steps"][0]["schema_version"] == "1.0"
+
+
+def test_a_scenario_inside_of_another_model_comes_back_equal():
+    class Plan(BaseModel):
+        scenarios: list[Scenario]
+
+    plan = Plan(scenarios=[Scenario("s", annotations={"t": (1, 2), "schema_version": "x"}, target=len)])
+
+    assert Plan.model_validate_json(plan.model_dump_json()) == plan
+    several = TypeAdapter(list[Scenario])
+    assert several.validate_json(several.dump_json(plan.scenarios)) == plan.scenarios
+
+
+def test_what_another_version_added_inside_of_a_suite_is_left_out_with_a_warning():
+    data = json.loads(Suite(name="all", scenarios=[Scenario("s")]).model_dump_json())
+    data["schema_version"] = data["scenarios"][0]["schema_version"] = "1.1"
+    data["scenarios"][0]["budget"] = 3
+
+    with pytest.warns(UnknownFieldWarning, match="budget"):
+        assert Suite.model_validate(data).scenarios[0].name == "s"
+
+
+def test_a_step_alone_comes_back_equal():
+    step = Step(interacts=[Interaction(inputs=("a", {"$callable": "x"}), outputs={1, 2})], checks=[])
+    again = Step.model_validate_json(step.model_dump_json())
+    assert again == step
+    assert again.interacts[0].inputs == ("a", {"$callable": "x"})
 
 
 # --- values ----------------------------------------------------------------------------------------------

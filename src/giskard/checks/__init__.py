@@ -263,4 +263,4 @@ def __dir__() -> list[str]:
 
 for _module in _CORE:
     import_module(f"{__name__}.{_module}")
-del _module
+del _module  # pyright: ignore[reportPossiblyUnboundVariable] - there are some

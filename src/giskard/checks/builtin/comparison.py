@@ -97,8 +97,8 @@ class ComparisonCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     @model_validator(mode="after")
     def _one_expected_value(self) -> Self:
         if (self.expected_value is MISSING) is (self.expected_value_key is None):
-            given = "neither" if self.expected_value_key is None else "both"
-            raise ValueError(f"give exactly one of expected_value and expected_value_key; {given} was given")
+            given = "neither was" if self.expected_value_key is None else "both were"
+            raise ValueError(f"give exactly one of expected_value and expected_value_key; {given} given")
         return self
 
     def verdict(self, trace: TraceT) -> Verdict:

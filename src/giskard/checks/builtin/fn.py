@@ -70,17 +70,22 @@ class FnCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             return answer
         if not isinstance(answer, bool) and not _is_numpy_bool(answer):
             raise NoVerdict(
-                f"the function returned {answer!r:.200} ({type(answer).__name__}), expected True, False or a CheckResult",
+                f"the function returned {answer!r:.200} ({type(answer).__name__}), expected True, False or a "
+                "CheckResult",
                 kind="bad_type",
                 details=self.details,
             )
         if answer:
             return Verdict(CheckStatus.PASS, self.success_message, self.details)
-        return Verdict(CheckStatus.FAIL, self.failure_message or f"{self.label} returned False", self.details)
+        return Verdict(CheckStatus.FAIL, self.failure_message or f"{_name_of(self)} returned False", self.details)
 
 
-def _is_numpy_bool(value: Any) -> bool:
-    kind: type[Any] = type(value)
+def _name_of(check: FnCheck) -> str:
+    return check.name or getattr(check.fn, "__qualname__", None) or repr(check.fn)
+
+
+def _is_numpy_bool(value: object) -> bool:
+    kind = type(value)
     return kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_")
 
 

@@ -47,8 +47,8 @@ def _text_at(trace: Any, key: str, field: str) -> str:
 def _exactly_one(check: Any, name: str) -> None:
     literal, key = getattr(check, name), getattr(check, f"{name}_key")
     if (literal is None) is (key is None):
-        given = "neither" if key is None else "both"
-        raise ValueError(f"give exactly one of {name} and {name}_key; {given} was given")
+        given = "neither was" if key is None else "both were"
+        raise ValueError(f"give exactly one of {name} and {name}_key; {given} given")
 
 
 @Check.register("string_matching")

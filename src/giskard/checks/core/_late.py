@@ -17,6 +17,7 @@ _ATTRIBUTES = {
     "hub": "export.hub:to_hub_format",
     "report": "reporting.suite:print_report",
     "scenario_report": "reporting.suite:print_scenario",
+    "case_report": "reporting.suite:print_test_case",
     "progress": "reporting.progress:progress_observer",
     "interact": "core.interaction.interact:Interact",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, Self, TypeVar, cast, get_args
 
 from pydantic import (
@@ -27,12 +27,16 @@ from giskard.checks.utils.codec import decode, encode, escape
 __all__ = [
     "SCHEMA_VERSION",
     "Document",
+    "SavedModel",
     "StrictModel",
     "construct",
     "did_you_mean",
     "dump_fields",
     "explained",
+    "known_names",
+    "read_result",
     "read_version",
+    "refuse_unknown",
     "share_fields_set",
 ]
 
@@ -90,6 +94,22 @@ def known_names(cls: type[BaseModel]) -> list[str]:
         choices = getattr(alias, "choices", None) or ([alias] if isinstance(alias, str) else [])
         names.extend(choice for choice in choices if choice != name)
     return names
+
+
+def refuse_unknown(cls: type[BaseModel], fields: Mapping[str, Any], known: Collection[str]) -> None:
+    """Raise for the first of `fields` that is not `known`, unless the model takes any.
+
+    Raises
+    ------
+    TypeError
+        Naming the field, and the one that was probably meant.
+    """
+    if cls.model_config.get("extra") == "allow":
+        return
+    word = next(name for name in fields if name not in known)
+    names = list(cls.model_fields)
+    hint = did_you_mean(word, names) or "."
+    raise TypeError(f"{cls.__name__.partition('[')[0]} has no field {word!r}{hint} Its fields are: {', '.join(names)}")
 
 
 def explained(cls: type[BaseModel], error: ValidationError) -> ValidationError:
@@ -180,22 +200,38 @@ def _left_out(name: str, value: Any, default: Any, model: BaseModel, info: Seria
     )
 
 
-class Document(BaseModel):
-    """A mixin for what is saved on its own: its dump carries ``schema_version``.
+class SavedModel(StrictModel):
+    """A strict model that is saved on its own, or inside of another one: its dump carries ``schema_version``.
 
     Data of a newer major version is refused.  Of another minor version, what is unknown here is left out with
     a warning that names it.
     """
 
+    @classmethod
+    def _prepare(cls, data: dict[str, Any]) -> dict[str, Any]:
+        if "schema_version" not in data:
+            return data
+        return {key: decode(value) for key, value in read_version(cls, data).items()}
+
+    @model_serializer(mode="wrap")
+    def _dump(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        fields = dump_fields(self, info)
+        marked = info.include is None and "schema_version" not in (info.exclude or ())
+        return {"schema_version": SCHEMA_VERSION, **fields} if marked else fields
+
+
+class Document(BaseModel):
+    """A mixin for results: their dump carries ``schema_version``, what lies inside of them does not."""
+
     def model_dump(self, **options: Any) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """As pydantic's, with ``schema_version`` first."""
         dumped = super().model_dump(**options)
-        return dumped if options.get("include") is not None else {"schema_version": SCHEMA_VERSION, **dumped}
+        return {"schema_version": SCHEMA_VERSION, **dumped} if _is_marked(options) else dumped
 
     def model_dump_json(self, **options: Any) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         """As pydantic's, with ``schema_version`` first."""
         text = super().model_dump_json(**options)
-        if options.get("include") is not None:
+        if not _is_marked(options):
             return text
         indent = options.get("indent")
         head = f'"schema_version":"{SCHEMA_VERSION}"'
@@ -204,13 +240,12 @@ class Document(BaseModel):
         return "{" + head + ("" if text == "{}" else ",") + text[1:]
 
 
-def read_version(cls: type[BaseModel], data: dict[str, Any], *, saved_values: bool = False) -> dict[str, Any]:
-    """`data` without its version mark, when this version of the package can read it.
+def _is_marked(options: Mapping[str, Any]) -> bool:
+    return options.get("include") is None and "schema_version" not in (options.get("exclude") or ())
 
-    Parameters
-    ----------
-    saved_values
-        Whether values were written by `giskard.checks.utils.codec`, and are read by it now.
+
+def read_version(cls: type[BaseModel], data: dict[str, Any]) -> dict[str, Any]:
+    """`data` without its version mark, when this version of the package can read it.
 
     Raises
     ------
@@ -232,7 +267,21 @@ def read_version(cls: type[BaseModel], data: dict[str, Any], *, saved_values: bo
         )
     if version != SCHEMA_VERSION:
         rest = _without_unknown(cls, rest, version)
-    return {key: decode(value) for key, value in rest.items()} if saved_values else rest
+    return rest
+
+
+def read_result(cls: type[BaseModel], data: dict[str, Any]) -> dict[str, Any]:
+    """As `read_version`, and data that has nothing of a result is refused: it would read as one that passed.
+
+    Raises
+    ------
+    ValueError
+        When no field is one of the result's, or the data was written by a newer major version.
+    """
+    rest = read_version(cls, data)
+    if rest and rest.keys().isdisjoint(known_names(cls)):
+        raise ValueError(f"this is no {cls.__name__}: it has none of its fields, but {', '.join(map(repr, rest)):.200}")
+    return rest
 
 
 def _without_unknown(cls: type[BaseModel], data: dict[str, Any], version: object) -> dict[str, Any]:

@@ -99,7 +99,7 @@ class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
         return self.spec_of(self.__dict__)
 
     @classmethod
-    def spec_of(cls, values: dict[str, Any]) -> dict[str, Any]:
+    def spec_of(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         """`spec` of a check of this class with these values of its fields."""
         spec: dict[str, Any] = {}
         for name, none_counts in _demands(cls):
@@ -120,6 +120,9 @@ class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
 
 
 _SCALARS = frozenset({str, int, float, bool})
+# Written so that the type checker takes what is in them for Any.
+_LISTS: tuple[type[Any], ...] = (list, tuple)
+_CONTAINERS: tuple[type[Any], ...] = (dict, list, tuple, set)
 _IDENTITY = frozenset({"name", "description", "id", "severity"})
 
 
@@ -139,9 +142,9 @@ def _spec_of(value: Any) -> Any:
         return f"{type(value).__module__}:{type(value).__qualname__}"
     if isinstance(value, Check):
         return {"kind": value.kind, **cast("Check", value).spec}
-    if isinstance(value, (list, tuple)) and value and any(isinstance(item, Check) for item in cast("list[Any]", value)):
-        return [_spec_of(item) for item in cast("list[Any]", value)]
-    return None if isinstance(value, (dict, list, tuple, set)) and not value else value
+    if isinstance(value, _LISTS) and value and any(isinstance(item, Check) for item in value):
+        return [_spec_of(item) for item in value]
+    return None if isinstance(value, _CONTAINERS) and not value else value
 
 
 class CodeCheck(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
@@ -189,8 +192,15 @@ class CodeCheck(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
 
 
 def validate_checks(value: Any) -> list[Check]:
+    """`value` as a list of checks, in which dictionaries are loaded by their kind.
+
+    Raises
+    ------
+    ValueError
+        When it is anything else than a list of checks.
+    """
     if isinstance(value, (str, bytes, dict, BaseModel)) or not isinstance(value, Sequence):
-        raise ValueError(f"expected a list of checks, got {type(value).__name__}: {value!r:.200}")
+        raise ValueError(f"expected a list of checks, got {type(cast('Any', value)).__name__}: {value!r:.200}")
     items = cast("Sequence[Any]", value)
     return [item if isinstance(item, Check) else _validate_check(item) for item in items]
 
@@ -199,15 +209,19 @@ def _validate_check(item: Any) -> Check:
     if isinstance(item, type) and issubclass(item, Check):
         raise ValueError(f"expected a check, got the class {item.__name__}; make one: {item.__name__}(...)")
     if not isinstance(item, dict):
-        raise ValueError(f"expected a check, got {type(item).__name__}: {item!r:.200}")
+        raise ValueError(f"expected a check, got {type(cast('Any', item)).__name__}: {item!r:.200}")
     return Check.model_validate(item)
+
+
+def _validate_one(item: Any) -> Check:
+    return cast("Check", item) if isinstance(item, Check) else _validate_check(item)
 
 
 # Checks of any kind and type parameters are kept as they are; dictionaries are loaded by their kind.
 Checks: TypeAlias = Annotated[Sequence[Check], PlainValidator(validate_checks), PlainSerializer(list)]
 OneCheck: TypeAlias = Annotated[
     Check,
-    PlainValidator(lambda item: item if isinstance(item, Check) else _validate_check(item)),
+    PlainValidator(_validate_one),
     PlainSerializer(lambda item: item),
 ]
 

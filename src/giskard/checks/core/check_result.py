@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
@@ -56,6 +56,10 @@ class Result(BaseModel):
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        """Whether it passed, so that ``assert await scenario.run()`` means what it says."""
+        return bool(getattr(self, "passed", True))
 
     def __repr_args__(self) -> Any:
         for name, field in type(self).model_fields.items():
@@ -187,6 +191,7 @@ def _check_result(
     message: str | None,
     details: dict[str, Any] | None,
     metrics: Sequence[Metric],
+    *,
     error_kind: str | None = None,
     retryable: bool = False,
     usage: Usage | None = None,
@@ -235,6 +240,7 @@ class Verdict(NamedTuple):
 # What a run keeps of a check: the fields of its verdict, then the check's class and configuration, its id, the start
 # and the seconds.  A CheckResult is made of it when somebody reads it: most are never read, and a run makes very many.
 Finding = tuple[Any, ...]
+_FINDING: type[Any] = tuple  # its class, for `is`
 
 
 def make_result(finding: Finding) -> CheckResult:
@@ -243,7 +249,7 @@ def make_result(finding: Finding) -> CheckResult:
     if message is None and status is CheckStatus.PASS:
         message = kind.passed_message(values, details or {})
     result = _check_result(status, message, None, metrics, error_kind=error_kind, retryable=retryable)
-    complete_result(result, details or {}, kind, values, check_id, start, seconds)
+    complete_result(result, details or {}, kind, values, check_id=check_id, start=start, seconds=seconds)
     return result
 
 
@@ -251,13 +257,14 @@ def complete_result(
     result: CheckResult,
     details: dict[str, Any],
     kind: Any,
-    values: dict[str, Any],
+    values: Mapping[str, Any],
+    *,
     check_id: str,
     start: float,
     seconds: float,
 ) -> None:
     """Add to a result who its check is (a class of checks, and the values of its fields) and when it ran."""
-    fields = result.__dict__
+    fields = vars(result)
     fields["details"] = {
         **details,
         "duration_ms": int(seconds * 1000),
@@ -278,12 +285,12 @@ class Findings(list[Any]):
 
     def results(self) -> list[CheckResult]:
         """All of them as check results."""
-        return [make_result(item) if type(item) is tuple else item for item in self]
+        return [make_result(item) if type(item) is _FINDING else item for item in self]
 
     def statuses(self) -> list[str]:
         """The status of each, as it counts: a failed check that only warns counts as passed."""
         return [
-            counted(item[0], item[7]["severity"]) if type(item) is tuple else counted(item.status, item.severity)
+            counted(item[0], item[7]["severity"]) if type(item) is _FINDING else counted(item.status, item.severity)
             for item in self
         ]
 

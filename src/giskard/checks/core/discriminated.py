@@ -86,7 +86,7 @@ class Discriminated(StrictModel):
             raise PydanticCustomError(
                 "kind", "{message}", {"message": f"kind {kind!r} is {member.__name__}, expected {cls.__name__}"}
             )
-        return member
+        return cast("type[Self]", member)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -143,9 +143,8 @@ class Discriminated(StrictModel):
 
     @classmethod
     def _family_root(cls) -> str:
-        return next(
-            (base.__name__ for base in reversed(cls.__mro__) if "_kinds" in base.__dict__ and base._family), "Check"
-        )
+        bases = cast("tuple[type[Discriminated], ...]", cls.__mro__)
+        return next((base.__name__ for base in reversed(bases) if "_kinds" in base.__dict__ and base._family), "Check")
 
     def __repr_args__(self) -> Any:
         yield "kind", self.kind

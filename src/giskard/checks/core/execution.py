@@ -26,7 +26,16 @@ from giskard.checks.core.timing import clock_since, milliseconds
 from giskard.checks.utils.ids import new_id
 from giskard.checks.utils.lazy import asyncio
 
-__all__ = ["RunOptions", "identities", "nothing_was_checked", "run_check", "run_checks", "run_test_case"]
+__all__ = [
+    "RunOptions",
+    "cancelled",
+    "identities",
+    "nothing_was_checked",
+    "run_check",
+    "run_checks",
+    "run_test_case",
+    "skipped",
+]
 
 
 _NOBODY = Observers()
@@ -109,7 +118,7 @@ def finished(result: CheckResult, check: Check, check_id: str, start: float) -> 
     """
     seconds = perf_counter() - start
     own = construct(type(result), dict(result.__dict__))
-    complete_result(own, result.details, type(check), check.__dict__, check_id, start, seconds)
+    complete_result(own, result.details, type(check), check.__dict__, check_id=check_id, start=start, seconds=seconds)
     return own
 
 
@@ -148,18 +157,27 @@ async def run_checks(
     for check, check_id in zip(checks, ids):  # noqa: B905 - of one length by construction
         if watched:
             observers.notify(RunEvent(kind="check_started", run_id=options.run_id, check_id=check_id, subject=check))
-        if isinstance(check, CodeCheck) and check.timeout is None and type(check).run is CodeCheck.run:
-            found = await _decided(check, trace, check_id, options)
-        else:
-            found = await run_check(check, trace, check_id, options)
+        try:
+            if isinstance(check, CodeCheck) and check.timeout is None and type(check).run is CodeCheck.run:
+                found = await _decided(check, trace, check_id, options)
+            else:
+                found = await run_check(check, trace, check_id, options)
+        except BaseException:
+            if watched:
+                _notify_end(check, check_id, options, None)
+            raise
         if watched:
             found = make_result(found) if isinstance(found, tuple) else found
-            event = RunEvent(kind="check_ended", run_id=options.run_id, check_id=check_id, subject=check, result=found)
-            observers.notify(event)
+            _notify_end(check, check_id, options, found)
         into.append(found)
         if (found[0] if isinstance(found, tuple) else found.status) is not CheckStatus.PASS:
             all_pass = False
     return all_pass
+
+
+def _notify_end(check: Check, check_id: str, options: RunOptions, result: CheckResult | None) -> None:
+    event = RunEvent(kind="check_ended", run_id=options.run_id, check_id=check_id, subject=check, result=result)
+    options.observers.notify(event)
 
 
 async def _decided(check: CodeCheck, trace: Trace, check_id: str, options: RunOptions) -> Finding | CheckResult:
@@ -167,9 +185,10 @@ async def _decided(check: CodeCheck, trace: Trace, check_id: str, options: RunOp
     start = perf_counter()
     try:
         verdict = check.verdict(trace)
-        if verdict.__class__ is not Verdict:
+        if type(verdict) is not Verdict:
             verdict = await verdict if inspect.isawaitable(verdict) else verdict
-            if not isinstance(verdict, (Verdict, CheckResult)):
+            # A user's check may give anything.
+            if not isinstance(verdict, (Verdict, CheckResult)):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(_no_result(check, verdict))
     except NoVerdict as problem:
         verdict = problem.verdict()
@@ -180,6 +199,22 @@ async def _decided(check: CodeCheck, trace: Trace, check_id: str, options: RunOp
     if isinstance(verdict, CheckResult):
         return finished(verdict, check, check_id, start)
     return (*verdict, check.__class__, check.__dict__, check_id, start, perf_counter() - start)
+
+
+def skipped(check: Check, check_id: str, message: str = "not run") -> CheckResult:
+    """The result of a check that something kept from running."""
+    return finished(CheckResult.skip(message), check, check_id, perf_counter())
+
+
+def cancelled() -> TestCaseError:
+    """What is recorded of a step, or a test case, that a cancellation or Ctrl+C ended."""
+    return TestCaseError(
+        message="the run was cancelled before this was finished",
+        exception_type="CancelledError",
+        phase="cancelled",
+        error_kind="cancelled",
+        retryable=True,
+    )
 
 
 def nothing_was_checked() -> TestCaseError:
@@ -193,11 +228,30 @@ def nothing_was_checked() -> TestCaseError:
 
 
 async def run_test_case(name: str | None, trace: Trace, checks: Sequence[Check], options: RunOptions) -> TestCaseResult:
-    """Run the checks of a test case over its trace."""
+    """Run the checks of a test case over its trace.
+
+    A real cancellation, or Ctrl+C, comes out with what was finished as its ``partial_result``.
+    """
     start = perf_counter()
     results = Findings()
-    await run_checks(checks, identities(checks), trace, options, results)
-    error = nothing_was_checked() if options.strict and set(results.statuses()) <= {"skip"} else None
+    ids = identities(checks)
+    error: TestCaseError | None = None
+    try:
+        await run_checks(checks, ids, trace, options, results)
+    except BaseException as stopped:
+        if must_stop(stopped):
+            done = len(results)
+            results += [skipped(check, check_id) for check, check_id in zip(checks[done:], ids[done:], strict=True)]
+            stopped.partial_result = _case_result(name, results, cancelled(), options, start)  # type: ignore[attr-defined]
+        raise
+    if options.strict and set(results.statuses()) <= {"skip"}:
+        error = nothing_was_checked()
+    return _case_result(name, results, error, options, start)
+
+
+def _case_result(
+    name: str | None, results: Findings, error: TestCaseError | None, options: RunOptions, start: float
+) -> TestCaseResult:
     clock = clock_since(start)
     return construct(
         TestCaseResult,

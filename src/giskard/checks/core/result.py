@@ -17,7 +17,8 @@ from pydantic import (
 )
 from typing_extensions import TypeVar
 
-from giskard.checks.core._models import Document, construct, read_version
+from giskard.checks.core import _late
+from giskard.checks.core._models import Document, construct, read_result
 from giskard.checks.core.check_result import (
     CheckResult,
     CheckStatus,
@@ -188,10 +189,14 @@ class TestCaseResult(Document, Result):
                 f"test case {self.name!r}" if self.name else "test case", self.status, self.format_failures()
             )
 
+    def print_report(self, console: Any = None) -> None:
+        """Print the results for a person, to the terminal or to a rich console of yours."""
+        _late.resolve_late("case_report")(self, console)
+
     @model_validator(mode="before")
     @classmethod
     def _read(cls, data: Any) -> Any:
-        return read_version(cls, cast("dict[str, Any]", data)) if isinstance(data, dict) else data
+        return read_result(cls, cast("dict[str, Any]", data)) if isinstance(data, dict) else data
 
 
 setattr(TestCaseResult, "results", _ResultsOf())  # noqa: B010 - in the class body it would be taken for a default
@@ -203,7 +208,7 @@ def raise_failures(what: str, status: str, lines: Iterable[str]) -> NoReturn:
     raise AssertionError("\n".join([f"{what}: {status.upper()}", *(f"  {line}" for line in lines)]))
 
 
-class _LoadedTrace(Trace):
+class _LoadedTrace(Trace, frozen=True):
     """A trace of a type that is not known where it is loaded: its further fields are kept as data."""
 
     model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
@@ -221,12 +226,16 @@ def load_trace(value: Any, handler: Callable[[Any], Any] = Trace.model_validate)
     return trace
 
 
+def _load_trace_by(value: Any, handler: Callable[[Any], Any]) -> Any:
+    return load_trace(value, handler)  # which pydantic would not give the handler, as it has a default
+
+
 class _Attempt(Result, Generic[TraceT]):
     """What one run through a scenario's steps found."""
 
     steps: list[TestCaseResult] = Field(default_factory=list[TestCaseResult])
     duration_ms: int = 0
-    final_trace: Annotated[SerializeAsAny[TraceT], WrapValidator(lambda value, handler: load_trace(value, handler))]
+    final_trace: Annotated[SerializeAsAny[TraceT], WrapValidator(_load_trace_by)]
     trial: int = 1
     conversation_id: str | None = None
     timing: TimingField = None
@@ -299,7 +308,11 @@ class ScenarioResult(Document, _Attempt[TraceT], Generic[TraceT]):
         if not self.passed:
             raise_failures(f"scenario {self.scenario_name!r}", self.status, self.format_failures())
 
+    def print_report(self, console: Any = None) -> None:
+        """Print the conversation and what the checks found, to the terminal or to a rich console of yours."""
+        _late.resolve_late("scenario_report")(self, console)
+
     @model_validator(mode="before")
     @classmethod
     def _read(cls, data: Any) -> Self:
-        return read_version(cls, cast("dict[str, Any]", data)) if isinstance(data, dict) else data  # type: ignore[return-value]
+        return read_result(cls, cast("dict[str, Any]", data)) if isinstance(data, dict) else data  # type: ignore[return-value]

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Generic, Self, cast
 
 from pydantic import Field, PlainSerializer, PlainValidator, PositiveFloat, StrictInt, field_validator
 
-from giskard.checks.core._models import Document, StrictModel, read_version
+from giskard.checks.core._models import SavedModel
+from giskard.checks.core.blocking import run_blocking
 from giskard.checks.core.check import Check, Checks, validate_checks
 from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions
@@ -20,7 +21,6 @@ from giskard.checks.core.result import ScenarioResult
 from giskard.checks.core.scenario_execution import Targets, run_scenario
 from giskard.checks.core.types import MISSING, In, Out, TraceT
 from giskard.checks.utils.context import InContext
-from giskard.checks.utils.sync import run_blocking
 from giskard.checks.utils.threads import WorkerPool
 
 __all__ = ["Scenario", "Step", "scenario"]
@@ -30,7 +30,7 @@ Turn = Interaction | InteractionSpec
 
 def _validate_turns(value: Any) -> list[Any]:
     if isinstance(value, (str, dict)) or not isinstance(value, Sequence):
-        raise ValueError(f"expected a list of interactions and specs, got {type(value).__name__}")
+        raise ValueError(f"expected a list of interactions and specs, got {type(cast('Any', value)).__name__}")
     return [_validate_turn(item) for item in cast("Sequence[Any]", value)]
 
 
@@ -46,14 +46,14 @@ def _validate_turn(item: Any) -> Any:
 Turns = Annotated[Sequence[Turn], PlainValidator(_validate_turns), PlainSerializer(list)]
 
 
-class Step(StrictModel, Generic[In, Out, TraceT]):
+class Step(SavedModel, Generic[In, Out, TraceT]):
     """Interactions, and the checks that run once all of them are done."""
 
     interacts: Turns = Field(default_factory=list[Turn])
     checks: Checks = Field(default_factory=list[Check])
 
 
-class Scenario(Document, StrictModel, Generic[In, Out, TraceT]):
+class Scenario(SavedModel, Generic[In, Out, TraceT]):
     """A conversation with a system under test, and what must hold in it.
 
     Build it with the fluent methods, which change it in place and return it::
@@ -101,14 +101,10 @@ class Scenario(Document, StrictModel, Generic[In, Out, TraceT]):
     id: str | None = None
 
     def __init__(self, name: str = "Unnamed Scenario", **fields: Any) -> None:
-        super().__init__(name=name, **fields)
+        super().__init__(name=name, **fields)  # pyright: ignore[reportCallIssue] - it takes all fields there are
 
     # It only lets the name stand first: pydantic need not call it when it loads data.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
-
-    @classmethod
-    def _prepare(cls, data: dict[str, Any]) -> dict[str, Any]:
-        return read_version(cls, data, saved_values=True)
 
     @field_validator("trace_type")
     @classmethod
@@ -215,7 +211,13 @@ class Scenario(Document, StrictModel, Generic[In, Out, TraceT]):
             return await self.run_within(options, targets, pool, multiple_runs=multiple_runs)
 
     def run_sync(self, *args: Any, **options: Any) -> ScenarioResult[TraceT]:
-        """`run` for scripts; takes the same arguments."""
+        """`run` for scripts; takes the same arguments.
+
+        Raises
+        ------
+        RunInterruptedError
+            On Ctrl+C; its ``result`` holds what was finished and marks what was not.
+        """
         return run_blocking(lambda: self.run(*args, **options), "scenario")
 
     def run_within(

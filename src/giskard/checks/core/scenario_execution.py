@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -14,7 +14,7 @@ from giskard.checks.core.check import Check
 from giskard.checks.core.check_result import CheckResult, Findings
 from giskard.checks.core.events import RunEvent
 from giskard.checks.core.exceptions import InteractionGenerationError, LimitExceededError
-from giskard.checks.core.execution import RunOptions, finished, identities, nothing_was_checked, run_checks
+from giskard.checks.core.execution import RunOptions, cancelled, identities, nothing_was_checked, run_checks, skipped
 from giskard.checks.core.failures import failure_of, must_stop, original_of
 from giskard.checks.core.interaction.base import InteractionSpec, extend
 from giskard.checks.core.interaction.interact import Interact, bind_target
@@ -67,10 +67,10 @@ async def run_scenario(
     *,
     scenario_id: str,
     multiple_runs: int,
-) -> ScenarioResult:
+) -> ScenarioResult[Any]:
     """Run a scenario up to `multiple_runs` times, until an attempt is not PASS.
 
-    A real cancellation comes out with what was finished as its ``partial_result``.
+    A real cancellation, or Ctrl+C, comes out with what was finished as its ``partial_result``.
     """
     start = perf_counter()
     observers = options.observers
@@ -90,11 +90,18 @@ async def run_scenario(
             attempts.append(run)
             if not await run.complete(targets):
                 break
-    except asyncio.CancelledError as cancelled:
-        result = _scenario_result(scenario, attempts, options, scenario_id, multiple_runs, start)
-        cancelled.partial_result = result  # type: ignore[attr-defined]
+    except BaseException as error:
+        result = _scenario_result(
+            scenario, attempts, options, scenario_id=scenario_id, multiple_runs=multiple_runs, start=start
+        )
+        if must_stop(error):
+            error.partial_result = result  # type: ignore[attr-defined]
+        if observers:
+            observers.notify(RunEvent(kind="scenario_ended", **event, result=result))
         raise
-    result = _scenario_result(scenario, attempts, options, scenario_id, multiple_runs, start)
+    result = _scenario_result(
+        scenario, attempts, options, scenario_id=scenario_id, multiple_runs=multiple_runs, start=start
+    )
     if observers:
         observers.notify(RunEvent(kind="scenario_ended", **event, result=result))
     return result
@@ -120,7 +127,9 @@ class _Run:
         self.options = options
         self.watched = bool(options.observers)
         self.attempt = attempt
-        self.event = {**event, "trial": attempt.trial} if self.watched else event
+        if self.watched:
+            attempt.on_turn_start = self._turn_starts
+        self.event: dict[str, Any] = {**event, "trial": attempt.trial} if self.watched else event
         self.trace: AnyTrace = _NO_TURNS
         self.steps: list[TestCaseResult] = []
         self.completed = False  # whether all steps ran and passed
@@ -130,6 +139,8 @@ class _Run:
         self._step_start = self.start
         self._step_turns = 0
         self._step_results = Findings()
+        self._phase = "input_generation"
+        self._turn_is_open = False  # a turn was said to start, and not yet to end
 
     async def complete(self, targets: Targets) -> bool:
         """Run all steps; whether the attempt is PASS."""
@@ -139,23 +150,20 @@ class _Run:
         failure: BaseException | None = None
         try:
             await self._in_time(targets)
-        except asyncio.CancelledError as error:
-            if must_stop(error):
-                self._end_step_early(_cancelled())
-                self._close()
-                raise
-            failure = error
         except BaseException as error:
-            if must_stop(error):
-                raise
             failure = error
-        if failure is not None:
-            if not self.options.return_exception:
-                # Outside of the handler, so that the error keeps the context that it had.
-                raise original_of(failure)
-            self._end_step_early(failure_of(failure, "input_generation"))
+        if failure is None:
+            self._close()
+            return self.completed
+        stop = must_stop(failure)
+        self._end_step_early(cancelled() if stop else failure_of(failure, self._phase))
         self._close()
-        return self.completed
+        # Outside of the handler, so that the error keeps the context that it had.
+        if stop:
+            raise failure
+        if not self.options.return_exception:
+            raise original_of(failure)
+        return False
 
     def _close(self) -> None:
         self.steps.extend(self._skipped(index) for index in range(len(self.steps), len(self.scenario.steps)))
@@ -169,7 +177,7 @@ class _Run:
         """Set `error` on the last step, unless an error is there already."""
         self.completed = False
         if not self.steps:
-            self.steps.append(TestCaseResult(error=error))
+            self.steps.append(TestCaseResult(results=[], error=error))
         elif all(step.error is None for step in self.steps):
             self.steps[-1] = self.steps[-1].model_copy(update={"error": error})
 
@@ -217,6 +225,7 @@ class _Run:
             self._step_start = perf_counter()
             self._step_turns = len(self.trace.interactions)
             self._step_results = results = Findings()
+            self._phase = "input_generation"
             checks = step.checks
             ids = self.ids[first : first + len(checks)]
             first += len(checks)
@@ -226,6 +235,7 @@ class _Run:
                     await self._add_turns(item, turn)
                 else:
                     self.trace = self.trace.appended(turn)
+            self._phase = "checks"
             all_pass = await run_checks(checks, ids, self.trace, self.options, results)
             result = self._step_result(None)
             self.steps.append(result)
@@ -235,8 +245,6 @@ class _Run:
 
     async def _add_turns(self, item: Interaction | InteractionSpec, turn: Interaction | None) -> None:
         """Add what `item` stands for: `turn` when it is known already, else what the spec makes."""
-        if self.watched:
-            self._notify_turn("turn_started", item)
         if turn is not None:
             self._grown(self.trace.appended(turn))
             return
@@ -246,11 +254,25 @@ class _Run:
         except InteractionGenerationError as error:
             self.trace = error.partial_trace
             raise
+        finally:
+            self._turn_ends(None)
 
     def _grown(self, trace: AnyTrace) -> None:
         self.trace = trace
         if self.watched:
-            self._notify_turn("turn_ended", trace.last)
+            self._turn_starts()  # a spec that says nothing of its start
+            self._turn_ends(trace.last)
+
+    def _turn_starts(self) -> None:
+        if not self._turn_is_open:
+            self._turn_is_open = True
+            self._notify_turn("turn_started", None)
+
+    def _turn_ends(self, turn: Interaction | None) -> None:
+        """Tell of the end of a turn that started; None when it failed."""
+        if self._turn_is_open:
+            self._turn_is_open = False
+            self._notify_turn("turn_ended", turn)
 
     def _notify_turn(self, kind: Any, subject: Any) -> None:
         event = {**self.event, "subject": subject, "step_index": len(self.steps)}
@@ -282,7 +304,7 @@ class _Run:
         done = len(self._step_results)
         rest = zip(checks[done:], ids[done:], strict=True)
         self._step_results += [
-            _skip(check, check_id, "not run: the step ended with an error") for check, check_id in rest
+            skipped(check, check_id, "not run: the step ended with an error") for check, check_id in rest
         ]
         self.steps.append(self._step_result(error))
         self._step_results = Findings()
@@ -290,7 +312,7 @@ class _Run:
     def _skipped(self, index: int) -> TestCaseResult:
         """The result of a step that an earlier one kept from running."""
         message = "not run: an earlier step did not pass"
-        results = [_skip(check, check_id, message) for check, check_id in zip(*self._checks_of(index), strict=True)]
+        results = [skipped(check, check_id, message) for check, check_id in zip(*self._checks_of(index), strict=True)]
         if not results:
             results = [CheckResult.skip(message, {"check_name": "step"})]
         return TestCaseResult(results=results, run_id=self.options.run_id)
@@ -324,24 +346,11 @@ def _recorded_turn(item: Interaction | InteractionSpec) -> Interaction | None:
     return item if isinstance(item, Interaction) else None
 
 
-def _skip(check: Check, check_id: str, message: str) -> CheckResult:
-    return finished(CheckResult.skip(message), check, check_id, perf_counter())
-
-
-def _cancelled() -> TestCaseError:
-    return TestCaseError(
-        message="the run was cancelled before this step was finished",
-        exception_type="CancelledError",
-        phase="cancelled",
-        error_kind="cancelled",
-        retryable=True,
-    )
-
-
 def _scenario_result(
     scenario: Scenario,
     attempts: Sequence[_Run],
     options: RunOptions,
+    *,
     scenario_id: str,
     multiple_runs: int,
     start: float,
@@ -395,11 +404,10 @@ def not_run(
     results: list[TestCaseResult] = []
     seen: dict[str, int] = {}
     for step in steps:
-        skips = [
-            _skip(check, check_id, "not run") for check, check_id in zip(step.checks, identities(step.checks, seen))
-        ]
+        pairs = zip(step.checks, identities(step.checks, seen), strict=True)
+        skips = [skipped(check, check_id) for check, check_id in pairs]
         results.append(TestCaseResult(results=skips, run_id=options.run_id))
-    results[:1] = [(results[0] if results else TestCaseResult()).model_copy(update={"error": error})]
+    results[:1] = [(results[0] if results else TestCaseResult(results=[])).model_copy(update={"error": error})]
     return ScenarioResult(
         scenario_name=member.name or "Unnamed test case",
         steps=results,
@@ -412,7 +420,7 @@ def not_run(
 
 
 @contextlib.asynccontextmanager
-async def opened_target(factory: Any) -> AsyncIterator[Any]:
+async def opened_target(factory: Any) -> AsyncGenerator[Any, None]:
     """The target that a factory makes for one attempt, closed after it."""
     # A context manager made by `contextlib` can be called too, but only to decorate a function.
     made = factory() if callable(factory) and not hasattr(type(factory), "__aenter__") else factory

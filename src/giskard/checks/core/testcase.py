@@ -5,31 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Generic
 
-from pydantic import (
-    PlainValidator,
-    SerializationInfo,
-    SerializeAsAny,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-)
+from pydantic import Field, PlainValidator, SerializeAsAny
 
-from giskard.checks.core._models import Document, StrictModel, dump_fields, read_version
+from giskard.checks.core._models import SavedModel
+from giskard.checks.core.blocking import run_blocking
 from giskard.checks.core.check import Checks
 from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions, run_test_case
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.result import TestCaseResult, load_trace
 from giskard.checks.core.types import In, Out, TraceT
-from giskard.checks.utils.sync import run_blocking
+from giskard.checks.utils.frozen import FrozenList
 
 __all__ = ["TestCase"]
 
 
 # A trace of any type is kept as it is.
-AnyTrace = Annotated[Trace, PlainValidator(load_trace), SerializeAsAny()]
+AnyTrace = SerializeAsAny[Annotated[Trace, PlainValidator(load_trace)]]
 
 
-class TestCase(Document, StrictModel, Generic[In, Out, TraceT]):
+_NO_TAGS: list[Any] = FrozenList()
+
+
+def _no_tags() -> list[str]:
+    return _NO_TAGS  # one for all: a suite holds very many cases
+
+
+class TestCase(SavedModel, Generic[In, Out, TraceT]):
     """A recorded conversation and what must hold in it; nothing is called again.
 
     Parameters
@@ -52,18 +54,7 @@ class TestCase(Document, StrictModel, Generic[In, Out, TraceT]):
     trace: AnyTrace
     checks: Checks
     id: str | None = None
-    tags: tuple[str, ...] = ()
-
-    @classmethod
-    def _prepare(cls, data: dict[str, Any]) -> dict[str, Any]:
-        return read_version(cls, data, saved_values=True)
-
-    @model_serializer(mode="wrap")
-    def _dump(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
-        saved = dump_fields(self, info)
-        if "tags" in saved:
-            saved["tags"] = list(self.tags)
-        return saved
+    tags: list[str] = Field(default_factory=_no_tags)
 
     async def run(
         self,
@@ -87,7 +78,13 @@ class TestCase(Document, StrictModel, Generic[In, Out, TraceT]):
         return await run_test_case(self.name, self.trace, self.checks, options)
 
     def run_sync(self, *args: Any, **options: Any) -> TestCaseResult:
-        """`run` for scripts; takes the same arguments."""
+        """`run` for scripts; takes the same arguments.
+
+        Raises
+        ------
+        RunInterruptedError
+            On Ctrl+C; its ``result`` holds what was finished and marks what was not.
+        """
         return run_blocking(lambda: self.run(*args, **options), "test_case")
 
     async def assert_passed(self) -> None:

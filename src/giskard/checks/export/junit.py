@@ -101,7 +101,7 @@ def _of_checks(suite: SuiteView) -> Iterator[_Case]:
         for number, step in enumerate(member.steps, 1):
             if step.error is not None:
                 empty = False
-                outcome = _outcome("error", [TestCaseResult(error=step.error)])
+                outcome = _outcome("error", [TestCaseResult(results=[], error=step.error)])
                 yield _Case(
                     classname=classname,
                     name=f"step {number}",

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 from giskard.checks.core import _late
 from giskard.checks.core.events import RunEvent
 from giskard.checks.core.exceptions import LimitExceededError
 from giskard.checks.core.execution import RunOptions, run_test_case
 from giskard.checks.core.failures import TargetFailure, failure_of, must_stop, original_of
-from giskard.checks.core.result import ScenarioResult
+from giskard.checks.core.result import ScenarioResult, TestCaseResult
 from giskard.checks.core.scenario import Scenario
 from giskard.checks.core.scenario_execution import Targets, case_result, not_run
 from giskard.checks.core.testcase import TestCase
@@ -102,8 +102,11 @@ class SuiteRun:
                     await self._side_by_side(concurrency, todo, ids, pool)
                 else:
                     await self._work(todo, ids, pool)
-        except (asyncio.CancelledError, KeyboardInterrupt) as stopped:
-            stopped.partial_result = self.partial_result()  # type: ignore[union-attr]
+        except BaseException as error:
+            result = self.partial_result()
+            if must_stop(error):
+                error.partial_result = result  # type: ignore[attr-defined]
+            self._notify("run_ended", result=result)
             raise
         result = self.partial_result()
         self._notify("run_ended", result=result)
@@ -130,6 +133,9 @@ class SuiteRun:
                 partial = getattr(cancelled, "partial_result", None)
                 if isinstance(partial, ScenarioResult):
                     self.results[index] = partial
+                elif isinstance(partial, TestCaseResult):
+                    case = cast("TestCase", self.members[index])
+                    self.results[index] = case_result(case, partial, ids[index], self.options)
                 if self.parallel and not must_stop(cancelled):  # a task group would take it for the end of the task
                     raise TargetFailure from cancelled
                 raise
@@ -163,11 +169,14 @@ class SuiteRun:
         try:
             async with limit:
                 return case_result(case, await run, scenario_id, self.options)
-        except TimeoutError:
+        except TimeoutError as error:
             if not limit.expired():  # a check's own
                 raise
-            late = LimitExceededError(f"timeout after {seconds:g} s of the whole run")
-            return not_run(case, scenario_id, self.options, failure_of(late, "limit"))
+            late = failure_of(LimitExceededError(f"timeout after {seconds:g} s of the whole run"), "limit")
+            partial = getattr(error.__cause__, "partial_result", None)
+            if not isinstance(partial, TestCaseResult):
+                return not_run(case, scenario_id, self.options, late)
+            return case_result(case, partial.model_copy(update={"error": late}), scenario_id, self.options)
 
     def partial_result(self) -> Any:
         """The suite's result of what is finished by now; the rest is marked as not run."""

@@ -9,19 +9,18 @@ from typing import Annotated, Any, Generic, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, computed_field, model_validator
 
 from giskard.checks.core import _late
-from giskard.checks.core._models import Document, StrictModel, read_version
+from giskard.checks.core._models import Document, SavedModel, read_result
+from giskard.checks.core.blocking import run_blocking
 from giskard.checks.core.events import RunObserver
-from giskard.checks.core.exceptions import RunInterruptedError
 from giskard.checks.core.execution import RunOptions
 from giskard.checks.core.result import Result, ScenarioResult, ScenarioStatus, Text, raise_failures, roll_up
 from giskard.checks.core.scenario import Scenario
 from giskard.checks.core.scenario_execution import Targets
 from giskard.checks.core.testcase import TestCase
-from giskard.checks.core.timing import TimingField, clock_since, milliseconds
+from giskard.checks.core.timing import Timing, TimingField, clock_since, milliseconds
 from giskard.checks.core.types import MISSING, In, Out
 from giskard.checks.scenarios._suite_run import SuiteRun, positive_or_none
 from giskard.checks.settings import get_settings
-from giskard.checks.utils.sync import run_blocking
 
 __all__ = ["GroupStats", "GroupedSuiteResult", "Suite", "SuiteResult"]
 
@@ -38,7 +37,7 @@ def _validate_member(item: Any) -> Any:
 
 def _validate_members(value: Any) -> list[Any]:
     if isinstance(value, (str, dict, BaseModel)) or not isinstance(value, Sequence):
-        raise ValueError(f"expected a list of scenarios, got {type(value).__name__}: {value!r:.200}")
+        raise ValueError(f"expected a list of scenarios, got {type(cast('Any', value)).__name__}: {value!r:.200}")
     return [_validate_member(item) for item in cast("Sequence[Any]", value)]
 
 
@@ -228,7 +227,7 @@ class SuiteResult(Document, Result):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, data: Any) -> Any:
-        return read_version(cls, cast("dict[str, Any]", data)) if isinstance(data, dict) else data
+        return read_result(cls, cast("dict[str, Any]", data)) if isinstance(data, dict) else data
 
 
 def _values_of(key: str, tags: Sequence[str]) -> dict[str | None, None]:
@@ -237,7 +236,7 @@ def _values_of(key: str, tags: Sequence[str]) -> dict[str | None, None]:
     return {value.strip(): None for name, _, value in split if name.strip() == key}
 
 
-class Suite(Document, StrictModel, Generic[In, Out]):
+class Suite(SavedModel, Generic[In, Out]):
     """Scenarios that are run together.
 
     Parameters
@@ -260,9 +259,11 @@ class Suite(Document, StrictModel, Generic[In, Out]):
     target_factory: Any = None
     id: str | None = None
 
-    @classmethod
-    def _prepare(cls, data: dict[str, Any]) -> dict[str, Any]:
-        return read_version(cls, data, saved_values=True)
+    def __init__(self, name: str, scenarios: Sequence[Member] = (), **fields: Any) -> None:
+        super().__init__(name=name, scenarios=scenarios, **fields)
+
+    # It only lets the name stand first: pydantic need not call it when it loads data.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     def append(self, scenario: Member) -> Self:
         """Add a scenario, or a test case; returns self."""
@@ -339,14 +340,7 @@ class Suite(Document, StrictModel, Generic[In, Out]):
         RunInterruptedError
             On Ctrl+C; its ``result`` holds what was finished and marks what was not.
         """
-        try:
-            return run_blocking(lambda: self.run(*args, **options), "suite")
-        except KeyboardInterrupt as interrupt:
-            for error in (interrupt, interrupt.__context__):  # asyncio turns Ctrl+C into a cancellation first
-                partial = getattr(error, "partial_result", None)
-                if isinstance(partial, SuiteResult):
-                    raise RunInterruptedError(partial) from interrupt
-            raise
+        return run_blocking(lambda: self.run(*args, **options), "suite")
 
     def _targets(self, target: Any, factory: Any) -> Targets:
         """What the run was given, else what the suite has; the scenarios' own come after both."""
@@ -363,5 +357,5 @@ class Suite(Document, StrictModel, Generic[In, Out]):
             suite_name=self.name,
             suite_id=self.id or self.name,
             run_id=run_id,
-            timing=clock,
+            timing=Timing(*clock),
         )

@@ -25,6 +25,8 @@ from giskard.checks.utils.frozen import FrozenList
 __all__ = ["decode", "encode", "escape", "import_callable", "import_path"]
 
 # The keys of the mappings that `encode` writes for what JSON has no form for.
+# What marks the data of a model that saves itself.
+_OWN = frozenset({"kind", "schema_version"})
 _MARKS = ({"$callable"}, {"$literal"}, {"$type", "value"})
 
 
@@ -121,7 +123,7 @@ def _encode_mapping(value: Mapping[Any, Any]) -> Any:
     if not all(isinstance(key, str) for key in value):
         return {"$type": "dict", "value": [[encode(key), encode(item)] for key, item in value.items()]}
     items = {str(key): encode(item) for key, item in value.items()}
-    ambiguous = "kind" in items or any(key.startswith("$") for key in items)
+    ambiguous = not _OWN.isdisjoint(items) or any(key.startswith("$") for key in items)
     return {"$literal": items} if ambiguous else items
 
 
@@ -134,7 +136,7 @@ def escape(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     data = cast("dict[Any, Any]", value)
-    if "kind" in data:
+    if not _OWN.isdisjoint(data):
         return data
     escaped = {key: escape(item) for key, item in data.items()}
     return {"$literal": escaped} if data.keys() in _MARKS else escaped
@@ -143,14 +145,14 @@ def escape(value: Any) -> Any:
 def decode(value: Any) -> Any:
     """What `encode` made of a value, turned back; other JSON data stays as it is.
 
-    Saved members of a ``kind`` family are left as they are: they decode themselves.
+    Saved models are left as they are: they decode themselves.
     """
     if isinstance(value, list):
         return [decode(item) for item in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
     data = cast("dict[str, Any]", value)
-    if "kind" in data:
+    if not _OWN.isdisjoint(data):
         return data
     if data.keys() == {"$literal"} and isinstance(data["$literal"], dict):
         return {key: decode(item) for key, item in cast("dict[str, Any]", data["$literal"]).items()}

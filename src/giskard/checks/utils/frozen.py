@@ -16,7 +16,8 @@ import pathlib
 import re
 import types
 import uuid
-from typing import Any, Final, NoReturn, cast
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
 
 __all__ = ["FrozenDict", "FrozenList", "FrozenSet", "freeze", "is_safe", "thaw", "view"]
 
@@ -114,10 +115,14 @@ _ATOMS: Final = frozenset(
 )
 # Never a part of it changes: handed out as they are.
 _SAFE: Final = _ATOMS | {FrozenDict, FrozenList, FrozenSet}
-_IMMUTABLE_BASES: Final = (str, int, float, bytes, enum.Enum, pathlib.PurePath, type, frozenset)
+_IMMUTABLE_BASES: tuple[type[Any], ...] = (str, int, float, bytes, enum.Enum, pathlib.PurePath, type, frozenset)
 
-_set_item = dict.__setitem__
-_put = list.__setitem__
+_set_item = dict[Any, Any].__setitem__
+_put = list[Any].__setitem__
+
+# `type` and `tuple`, for the type checker: of any value, and of any items.
+_type_of: Callable[[Any], type[Any]] = type
+_Tuple: type[Any] = tuple
 
 
 def freeze(value: Any) -> Any:
@@ -143,13 +148,13 @@ def freeze(value: Any) -> Any:
 
 
 def _freeze(value: Any, memo: dict[int, Any]) -> Any:
-    kind = type(value)
+    kind = _type_of(value)
     if kind in _SAFE or kind is _GuardedDict or kind is _GuardedList:
         return value
     known = memo.get(id(value))
     if known is not None:
         # Part of a cycle perhaps, of which it cannot be told yet whether all of it is safe.
-        guarded = _GUARDED.get(type(known))
+        guarded = _GUARDED.get(_type_of(known))
         if guarded is not None:
             known.__class__ = guarded
         return known
@@ -161,8 +166,8 @@ def _freeze(value: Any, memo: dict[int, Any]) -> Any:
         return tuple([_freeze(item, memo) for item in value])
     if kind is set:
         return FrozenSet(value)
-    if isinstance(value, tuple) and hasattr(kind, "_fields"):
-        return tuple.__new__(kind, [_freeze(item, memo) for item in cast("tuple[Any, ...]", value)])
+    if isinstance(value, _Tuple) and hasattr(kind, "_fields"):
+        return _Tuple.__new__(kind, [_freeze(item, memo) for item in value])
     return _copied(value, memo)
 
 
@@ -211,21 +216,21 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
     return copied
 
 
-def _is_mock_call(value: Any) -> bool:
+def _is_mock_call(value: object) -> bool:
     """Whether it is a `unittest.mock.call`, which is a tuple that answers every attribute."""
-    kind: type[Any] = type(value)
+    kind = type(value)
     return kind.__name__ == "_Call" and kind.__module__ == "unittest.mock"
 
 
 def is_safe(value: Any) -> bool:
     """Whether `value` can be handed out as it is: nothing in it can be changed."""
-    kind = type(value)
+    kind = _type_of(value)
     if kind in _SAFE:
         return True
     if kind is _GuardedDict or kind is _GuardedList:
         return False
-    if isinstance(value, tuple):
-        return _is_mock_call(value) or all(map(is_safe, cast("tuple[Any, ...]", value)))
+    if isinstance(value, _Tuple):
+        return _is_mock_call(value) or all(map(is_safe, value))
     if isinstance(value, _IMMUTABLE_BASES):
         return True
     return _is_array(value) and not value.flags.writeable
@@ -247,7 +252,7 @@ def _view(value: Any, memo: dict[int, Any]) -> Any:
     known = memo.get(id(value))
     if known is not None:
         return known
-    kind = type(value)
+    kind = _type_of(value)
     if kind is _GuardedDict:
         out = memo[id(value)] = _GuardedDict(value)
         for key, item in value.items():
@@ -260,8 +265,8 @@ def _view(value: Any, memo: dict[int, Any]) -> Any:
         return items
     if kind is tuple:
         return tuple([_view(item, memo) for item in value])
-    if isinstance(value, tuple) and hasattr(kind, "_fields"):
-        return tuple.__new__(kind, [_view(item, memo) for item in cast("tuple[Any, ...]", value)])
+    if isinstance(value, _Tuple) and hasattr(kind, "_fields"):
+        return _Tuple.__new__(kind, [_view(item, memo) for item in value])
     try:
         copied = copy.deepcopy(value)
     except Exception:

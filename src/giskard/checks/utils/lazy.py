@@ -47,6 +47,6 @@ class _LazyModule:
 
 # Every run needs asyncio, and importing this package does not: it costs a third of what pydantic does.
 if TYPE_CHECKING:
-    import asyncio as asyncio
+    import asyncio
 else:
     asyncio = _LazyModule("asyncio")

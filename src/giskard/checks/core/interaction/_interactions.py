@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Generic, TypeVar, cast, get_args, overload
 
@@ -12,6 +12,8 @@ from pydantic_core import CoreSchema, core_schema
 __all__ = ["Interactions", "InteractionsSchema"]
 
 T = TypeVar("T", covariant=True)
+
+_new: Callable[[type[Any]], Any] = object.__new__
 
 
 class Interactions(Sequence[T], Generic[T]):
@@ -35,7 +37,7 @@ class Interactions(Sequence[T], Generic[T]):
             items.append(item)
         if len(items) == length or items[length] is not item:  # another trace, or thread, went on from here
             items = [*items[:length], item]
-        new: Interactions[T] = object.__new__(Interactions)
+        new: Interactions[T] = _new(Interactions)
         new._items = items
         new._length = length + 1
         return new
@@ -110,4 +112,5 @@ class InteractionsSchema:
     def _validate(value: Any, validate: core_schema.ValidatorFunctionWrapHandler) -> Interactions[Any]:
         given = list(cast("Iterable[Any]", value)) if isinstance(value, Interactions) else value
         checked = validate(given)
-        return value if isinstance(value, Interactions) and checked == given else Interactions(checked)
+        same = isinstance(value, Interactions) and checked == given
+        return cast("Interactions[Any]", value) if same else Interactions(checked)

@@ -44,6 +44,11 @@ async def extend(
 ) -> AnyTraceT:
     """`trace` and all the turns that `spec` makes.
 
+    Parameters
+    ----------
+    on_turn
+        Called with the trace after each turn.
+
     Raises
     ------
     InteractionGenerationError
@@ -52,7 +57,7 @@ async def extend(
     turns = spec.generate(trace)
     try:
         try:
-            interaction = await turns.asend(None)
+            interaction = await turns.asend(cast("Any", None))
             while True:
                 trace = trace.appended(_checked(interaction, spec))
                 if on_turn is not None:

@@ -28,8 +28,9 @@ INPUT_NAMES = ("trace", "input_type")
 
 
 def thread_bound(function: Any) -> Any:
-    """Mark a sync target that must run in the thread of the event loop, such as one that holds a SQLite
-    connection.  Use it as a decorator; the other scenarios wait while it runs.
+    """Mark a sync target that must run in the thread of the event loop.
+
+    Use it as a decorator, for a target that holds a SQLite connection, say; the other scenarios wait while it runs.
     """
     function.__giskard_thread_bound__ = True
     return function
@@ -123,6 +124,8 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     async def _turn(self, inputs: Any, trace: TraceT) -> Interaction:
         attempt = current_attempt.get() or Attempt()
+        if attempt.on_turn_start is not None:
+            attempt.on_turn_start()
         target = self.outputs
         if target is MISSING:
             target = attempt.target
@@ -149,10 +152,7 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
         return record(inputs, outputs, metadata)
 
     def _bound_target(self, target: Callable[..., Any]) -> Injectable:
-        try:
-            bound = self._bound
-        except AttributeError:
-            bound = None
+        bound: Injectable | None = getattr(self, "_bound", None)
         if bound is None or bound.function is not target:
             bound = bind_target(target)
             object.__setattr__(self, "_bound", bound)
@@ -187,6 +187,7 @@ async def _limited(
 
 async def _called(bound: Injectable, values: dict[str, Any]) -> tuple[Any, float | None]:
     start = time.perf_counter()
+    outputs: object
     try:
         if bound.is_async or getattr(bound.function, "__giskard_thread_bound__", False):
             outputs = bound(values)
@@ -196,7 +197,7 @@ async def _called(bound: Injectable, values: dict[str, Any]) -> tuple[Any, float
             outputs = await outputs
         outputs = _with_stream_read(outputs, start)
         if hasattr(type(outputs), "__aiter__") and not _is_mock(outputs):
-            outputs = await _read_async(outputs, start)
+            outputs = await _read_async(cast("AsyncIterator[Any]", outputs), start)
     except BaseException as error:
         if must_stop(error):
             raise
@@ -224,12 +225,15 @@ class _Stream:
         return self.chunks
 
 
+_Iterator: type[Any] = Iterator  # for the type checker: of any items
+
+
 def _with_stream_read(outputs: Any, start: float) -> Any:
     """`outputs`, or all of it if it is a sync stream: read where the target runs."""
-    if not isinstance(outputs, Iterator) or inspect.isawaitable(outputs) or _is_mock(outputs):
+    if not isinstance(outputs, _Iterator) or inspect.isawaitable(outputs) or _is_mock(outputs):
         return outputs
     stream = _Stream(start)
-    for chunk in cast("Iterator[Any]", outputs):
+    for chunk in outputs:
         stream.add(chunk)
     return stream
 

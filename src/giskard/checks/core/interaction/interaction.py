@@ -8,6 +8,7 @@ from typing import Annotated, Any, Generic, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 
 from giskard.checks.core.types import In, Out
+from giskard.checks.utils.equality import equal
 from giskard.checks.utils.frozen import FrozenDict, freeze, view
 from giskard.checks.utils.json_safe import Shown, json_safe
 
@@ -60,6 +61,13 @@ class Interaction(BaseModel, Generic[In, Out], frozen=True):
 
     def __setstate__(self, state: dict[Any, Any]) -> None:
         super().__setstate__({**state, "__dict__": {name: freeze(value) for name, value in state["__dict__"].items()}})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Interaction):
+            return NotImplemented
+        return all(equal(self.__dict__[name], other.__dict__[name]) for name in type(self).model_fields)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # nothing in it can change

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 from typing_extensions import TypeVar
 
-from giskard.checks.core._models import construct, share_fields_set
+from giskard.checks.core._models import construct, known_names, refuse_unknown, share_fields_set
 from giskard.checks.core.interaction._interactions import Interactions, InteractionsSchema
 from giskard.checks.core.interaction.interaction import Interaction, Recorded
 from giskard.checks.core.types import MISSING, In, Out
+from giskard.checks.utils.equality import equal
 from giskard.checks.utils.frozen import FrozenDict, freeze
 from giskard.checks.utils.injectable import class_in, resolved_hints
 from giskard.checks.utils.json_safe import Shown
@@ -27,6 +29,10 @@ _EMPTY = FrozenDict()
 
 _new = object.__new__
 _set = object.__setattr__
+
+
+def _no_turns() -> Interactions[Any]:
+    return Interactions()
 
 
 class Trace(BaseModel, Generic[In, Out], frozen=True):
@@ -51,10 +57,17 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
 
     model_config = ConfigDict(defer_build=True, arbitrary_types_allowed=True)
 
-    interactions: Annotated[Sequence[Interaction[In, Out]], InteractionsSchema] = Field(
-        default_factory=lambda: Interactions[Interaction[In, Out]]()
-    )
+    interactions: Annotated[Sequence[Interaction[In, Out]], InteractionsSchema] = Field(default_factory=_no_turns)
     annotations: Annotated[dict[str, Any], *Recorded] = Field(default_factory=lambda: _EMPTY)
+
+    def __init__(self, **fields: Any) -> None:
+        known = _names_of(type(self))
+        if not known >= fields.keys():
+            refuse_unknown(type(self), fields, known)
+        super().__init__(**fields)
+
+    # It only refuses what a person misspelt; data that is loaded may hold what a subclass computed.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     def model_post_init(self, context: Any, /) -> None:
         """Share the set of given fields among all traces that were given the same ones."""
@@ -132,6 +145,14 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
             {**state, "__dict__": {**state["__dict__"], "annotations": freeze(state["__dict__"]["annotations"])}}
         )
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trace) or _origin(self) is not _origin(other):
+            return NotImplemented
+        mine = {**self.__dict__, **(self.__pydantic_extra__ or {})}
+        return equal(mine, {**other.__dict__, **(other.__pydantic_extra__ or {})})
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # nothing in it can change
 
@@ -143,6 +164,17 @@ def trace_type_of(target: Any) -> type[Trace[Any, Any]] | None:
     hints = resolved_hints(target)
     found = (class_in(hint, Trace) for name, hint in hints.items() if name != "return")
     return next((kind for kind in found if kind is not None), None)
+
+
+@functools.cache
+def _names_of(cls: type[Trace]) -> frozenset[str]:
+    """What the constructor of a trace takes: its fields, and what a dump holds beside them."""
+    return frozenset((*known_names(cls), *cls.model_computed_fields))
+
+
+def _origin(trace: Trace) -> type:
+    """The class of a trace without its parameters: they say nothing of its value."""
+    return type(trace).__pydantic_generic_metadata__["origin"] or type(trace)
 
 
 def empty_trace(kind: type[TraceT], annotations: Mapping[str, Any]) -> TraceT:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from giskard.checks.core.exceptions import RunInterruptedError
 from giskard.checks.utils.lazy import asyncio
 
 __all__ = ["run_blocking"]
@@ -19,12 +20,21 @@ def run_blocking(make: Callable[[], Coroutine[Any, Any, T]], what: str) -> T:
     ------
     RuntimeError
         When an event loop runs already, as in a notebook: the message says to await instead.
+    RunInterruptedError
+        On Ctrl+C; its ``result`` holds what was finished and marks what was not.
     """
     if _loop_runs():
         raise RuntimeError(
             f"{what}.run_sync() was called while an event loop runs, as in a notebook: write `await {what}.run()` here"
         )
-    return asyncio.run(make())
+    try:
+        return asyncio.run(make())
+    except KeyboardInterrupt as interrupt:
+        for error in (interrupt, interrupt.__context__):  # asyncio turns Ctrl+C into a cancellation first
+            partial = getattr(error, "partial_result", None)
+            if partial is not None:
+                raise RunInterruptedError(partial) from interrupt
+        raise
 
 
 def _loop_runs() -> bool:
