@@ -144,7 +144,7 @@ def test_exactly_one_expected_value(cls):
         cls()
     with pytest.raises(ValidationError, match="neither was given"):
         cls(target_key=KEY)
-    with pytest.raises(ValidationError, match="both was given"):
+    with pytest.raises(ValidationError, match="both were given"):
         cls(expected_value=None, expected_value_key=KEY)
     assert cls(expected_value=None).expected_value is None
 

@@ -68,7 +68,7 @@ def test_a_literal_text_wins_over_the_path(make):
 def test_exactly_one_of_the_literal_and_the_path(cls, name):
     with pytest.raises(ValidationError, match="neither was given"):
         cls()
-    with pytest.raises(ValidationError, match="both was given"):
+    with pytest.raises(ValidationError, match="both were given"):
         cls(**{name: "x", f"{name}_key": KEY})
     check = cls(**{f"{name}_key": "trace.last.metadata.want"})
     assert status(check, "a cat", want="cat") == "pass"

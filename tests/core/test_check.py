@@ -175,7 +175,10 @@ def test_a_copy_has_a_spec_of_its_own():
 @pytest.mark.parametrize(
     ("key", "trace", "words"),
     [
-        ("trace.last.outputs.fee", TRACE, ["trace.last.outputs.fee", "target_key", "1 interaction"]),
+        ("trace.last.outputs.fee", TRACE, ["trace.last.outputs.fee", "target_key"]),
+        ("trace.last.output", TRACE, ["trace.last has no 'output'", "did you mean 'outputs'?", "inputs, outputs"]),
+        ("trace.interactions[3].outputs", TRACE, ["trace.interactions has 1 item, and none at 3"]),
+        ("trace.interaction[0]", TRACE, ["trace has no 'interaction'; did you mean 'interactions'?"]),
         ("trace.last.outputs", Trace(), ["no interactions"]),
         ("trace.last.outputs[*].name", Trace(), ["trace.last.outputs[*].name"]),
         ("trace.last.metadata.tools[*]", TRACE, ["trace.last.metadata.tools[*]"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from giskard.checks.utils.frozen import FrozenList
+from giskard.checks.utils.frozen import type_name
 from giskard.checks.utils.json_safe import describe
 from giskard.checks.utils.plain import SCALARS
 
@@ -34,21 +34,6 @@ def shown(value: object) -> str:
         return repr(value)
     text = describe(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({type_name(value)})"
-
-
-def type_name(value: object) -> str:
-    """The name of the type of `value`, as its author knows it: a recorded list is a list.
-
-    Examples
-    --------
-    >>> from giskard.checks.utils.frozen import freeze
-    >>> type_name(freeze([1])), type_name(1.5)
-    ('list', 'float')
-    """
-    for cls in type(value).__mro__:
-        if cls.__module__ != FrozenList.__module__:
-            return cls.__name__
-    return type(value).__name__  # pragma: no cover - object ends every mro
 
 
 def json_path(steps: Sequence[str | int]) -> str:

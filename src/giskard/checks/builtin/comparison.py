@@ -16,6 +16,7 @@ from giskard.checks.builtin._compare import Difference, Incomparable, find_diffe
 from giskard.checks.builtin._order import compare_order
 from giskard.checks.builtin._shown import json_path, shown, type_name
 from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, lookup
+from giskard.checks.core.extraction import compile_path
 from giskard.checks.core.result import CheckStatus, Verdict
 from giskard.checks.core.types import MISSING, In, Out, TraceT
 from giskard.checks.utils.normalization import NormalizationForm
@@ -118,7 +119,8 @@ class ComparisonCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             return Verdict(CheckStatus.PASS, None, details)
         return Verdict(
             CheckStatus.FAIL,
-            f"{shown(actual)} at {self.target_key!r} {self._phrases[1]} {shown(expected)}{problem}",
+            f"{shown(actual)} at {self.target_key!r} {self._phrases[1]} {shown(expected)}{problem}"
+            f"{self._match_hint(expected)}",
             details,
         )
 
@@ -178,9 +180,16 @@ class ComparisonCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             return Verdict(CheckStatus.PASS, message, details)
         return Verdict(CheckStatus.FAIL, f"{message}; expected {wanted}", details)
 
+    def _match_hint(self, expected: Any) -> str:
+        """What to do when a path that selects several values is compared with one."""
+        if self.match is not None or isinstance(expected, (list, tuple)) or compile_path(self.target_key).definite:
+            return ""
+        return "; the path may select several values: use match='any', 'all' or 'none'"
+
     def _no_verdict(self, actual: Any, expected: Any, error: Incomparable, details: dict[str, Any]) -> NoVerdict:
         return NoVerdict(
-            f"cannot tell whether {shown(actual)} at {self.target_key!r} {self._phrases[0]} {shown(expected)}: {error}",
+            f"cannot tell whether {shown(actual)} at {self.target_key!r} {self._phrases[0]} {shown(expected)}: {error}"
+            f"{self._match_hint(expected)}",
             kind="bad_type",
             details=details,
         )

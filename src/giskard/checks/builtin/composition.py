@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final, Generic
 
 from pydantic import AfterValidator
 
-from giskard.checks.core._models import construct
 from giskard.checks.core.check import Check, Checks, OneCheck
 from giskard.checks.core.execution import RunOptions, identities, run_check
+from giskard.checks.core.models import construct
 from giskard.checks.core.result import CheckResult, CheckStatus
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.core.usage import Usage

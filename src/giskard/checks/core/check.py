@@ -252,6 +252,8 @@ def lookup(trace: Any, key: str, field: str = "target_key") -> Any:
 
 
 def _no_value(trace: Any, key: str, field: str) -> NoReturn:
-    count = len(trace.interactions)
-    where = "the trace has no interactions" if not count else f"the trace has {count} interaction{'s'[: count > 1]}"
+    try:
+        where = compile_path(key).explain(trace)
+    except Exception as error:  # a property of the user's object may raise anything
+        where = f"looking for it raised {type(error).__name__}"
     raise NoVerdict(f"no value at {key!r} ({field}): {where}", kind="missing_value", details={field: key})

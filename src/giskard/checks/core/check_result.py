@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
-from giskard.checks.core._models import construct
+from giskard.checks.core.models import construct
 from giskard.checks.core.timing import TimingField, TimingOf
 from giskard.checks.core.usage import Usage
 from giskard.checks.utils.frozen import FrozenList

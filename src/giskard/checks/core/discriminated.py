@@ -15,8 +15,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from giskard.checks.core import _late
-from giskard.checks.core._models import StrictModel, did_you_mean, dump_fields, explained, share_fields_set
+from giskard.checks.core import late
+from giskard.checks.core.models import StrictModel, did_you_mean, dump_fields, explained, share_fields_set
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.codec import decode
 
@@ -76,10 +76,10 @@ class Discriminated(StrictModel):
             raise PydanticCustomError("kind", "{message}", {"message": f"this {cls._family} {given}"})
         member = cls._kinds.get(kind)
         if member is None:
-            _late.load_kind(cls._family, kind)
+            late.load_kind(cls._family, kind)
             member = cls._kinds.get(kind)
         if member is None:
-            known = sorted({*cls._kinds, *_late.kinds(cls._family)})
+            known = sorted({*cls._kinds, *late.kinds(cls._family)})
             hint = did_you_mean(kind, known) or f"; known kinds: {', '.join(known)}"
             raise PydanticCustomError("kind", "{message}", {"message": f"no {cls._family} of kind {kind!r}{hint}"})
         if not issubclass(member, cls._origin()):

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Iterable, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple, cast
 
-from giskard.checks.core._models import construct
 from giskard.checks.core.check import Check, CodeCheck, NoVerdict
 from giskard.checks.core.check_result import (
     CheckResult,
@@ -21,6 +20,7 @@ from giskard.checks.core.check_result import (
 from giskard.checks.core.events import Observers, RunEvent, RunObserver
 from giskard.checks.core.failures import as_details, error_kind_of, must_stop, text_of
 from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.models import construct
 from giskard.checks.core.result import TestCaseError, TestCaseResult
 from giskard.checks.core.timing import clock_since, milliseconds
 from giskard.checks.utils.ids import new_id

@@ -13,16 +13,18 @@ NoMatch('trace.last.outputs.fee')
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, is_dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel
 
 from giskard.checks.core._path_views import ABSENT, view_of, walk
 from giskard.checks.core.interaction.trace import Trace
-from giskard.checks.utils.frozen import view
-from giskard.checks.utils.plain import SCALARS, to_plain
+from giskard.checks.core.models import did_you_mean
+from giskard.checks.utils.frozen import type_name, view
+from giskard.checks.utils.plain import SCALARS, record_items, to_plain
 
 if TYPE_CHECKING:
     from giskard.checks.core._path_query import Query
@@ -142,6 +144,24 @@ class Path:
             return found is not ABSENT
         return view_of(type(found)).size(found) == 0
 
+    def explain(self, trace: object) -> str:
+        """Where in `trace` this path ends without a value, and what is there: for the message of an error.
+
+        >>> from giskard.checks.core.interaction import Interaction, Trace
+        >>> trace = Trace(interactions=[Interaction(inputs="Hello", outputs={"reply": "Hi"})])
+        >>> compile_path("trace.last.outputs.replay").explain(trace)
+        "trace.last.outputs has no 'replay'; did you mean 'reply'? It has: reply"
+        """
+        found, place = trace, "trace"
+        for step in self._steps:
+            below = walk(found, (step,))
+            if below is ABSENT:
+                empty = place == "trace.last" and found is None
+                return f"{place} {_lacks(found, step)}" + (": the trace has no interactions" if empty else "")
+            found = below
+            place += f"[{step}]" if isinstance(step, int) else f".{step}" if step.isidentifier() else f"[{step!r}]"
+        return f"nothing in {place} matches"
+
     def _walk(self, trace: object) -> Any:
         """What the leading names and indices lead to, or ABSENT."""
         if self._field is not None and type(trace) in _trace_types:
@@ -160,6 +180,34 @@ class Path:
             if seen.is_trace and not seen.redefines_last:
                 _trace_types.add(type(trace))
         return walk(trace, self._steps)
+
+
+def _lacks(value: object, step: str | int) -> str:
+    """What `value` is, or has, instead of what `step` asks for."""
+    if value is None:
+        return "is None"
+    size = view_of(type(value)).size(value)
+    if isinstance(step, int):
+        if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+            return f"has {size} item{'s' if size != 1 else ''}, and none at {step}"
+        return f"is {type_name(value)}, which has no positions"
+    names = _names_in(value)
+    if names is None:
+        return f"is {type_name(value)}, which has no names"
+    shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    return f"has no {step!r:.100}{did_you_mean(step, names) or '.'} It has: {shown or 'nothing'}"
+
+
+def _names_in(value: object) -> list[str] | None:
+    if isinstance(value, Mapping):
+        return [str(name)[:50] for name in cast("Mapping[object, object]", value)]
+    if view_of(type(value)).leaf or isinstance(value, (Sequence, Set)):
+        return None
+    if view_of(type(value)).is_trace:
+        cls = cast("Trace", type(value))
+        return [*cls.model_fields, *cls.model_computed_fields]
+    named = isinstance(value, (BaseModel, tuple)) or is_dataclass(value)
+    return [name for name, _ in record_items(value)] if named else [n for n in vars(value) if not n.startswith("_")]
 
 
 def resolve(trace: Any, key: str) -> Any:

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Self, TypeAlias, cast
 
 from pydantic import AfterValidator, SerializationInfo, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from giskard.checks.core import _late
-from giskard.checks.core._models import StrictModel
+from giskard.checks.core import late
 from giskard.checks.core.discriminated import Discriminated
+from giskard.checks.core.models import StrictModel
 
 __all__ = [
     "BaseEmbeddingModel",
@@ -31,7 +31,7 @@ class _Part(Discriminated):
     @classmethod
     def has_kind(cls, kind: object) -> bool:
         """Whether data of this kind is of this family."""
-        return isinstance(kind, str) and (kind in cls._kinds or kind in _late.kinds(cls._family))
+        return isinstance(kind, str) and (kind in cls._kinds or kind in late.kinds(cls._family))
 
 
 class BaseGenerator(_Part, family="generator"):

@@ -17,8 +17,7 @@ from pydantic import (
 )
 from typing_extensions import TypeVar
 
-from giskard.checks.core import _late
-from giskard.checks.core._models import Document, construct, read_result
+from giskard.checks.core import late
 from giskard.checks.core.check_result import (
     CheckResult,
     CheckStatus,
@@ -31,6 +30,7 @@ from giskard.checks.core.check_result import (
     counted,
 )
 from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.models import Document, construct, read_result
 from giskard.checks.core.timing import TimingField
 
 __all__ = [
@@ -191,7 +191,7 @@ class TestCaseResult(Document, Result):
 
     def print_report(self, console: Any = None) -> None:
         """Print the results for a person, to the terminal or to a rich console of yours."""
-        _late.resolve_late("case_report")(self, console)
+        late.resolve_late("case_report")(self, console)
 
     @model_validator(mode="before")
     @classmethod
@@ -310,7 +310,7 @@ class ScenarioResult(Document, _Attempt[TraceT], Generic[TraceT]):
 
     def print_report(self, console: Any = None) -> None:
         """Print the conversation and what the checks found, to the terminal or to a rich console of yours."""
-        _late.resolve_late("scenario_report")(self, console)
+        late.resolve_late("scenario_report")(self, console)
 
     @model_validator(mode="before")
     @classmethod

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Generic, Self, cast
 
 from pydantic import Field, PlainSerializer, PlainValidator, PositiveFloat, StrictInt, field_validator
 
-from giskard.checks.core._models import SavedModel
 from giskard.checks.core.blocking import run_blocking
 from giskard.checks.core.check import Check, Checks, validate_checks
 from giskard.checks.core.events import RunObserver
@@ -17,6 +16,7 @@ from giskard.checks.core.interaction.base import InteractionSpec
 from giskard.checks.core.interaction.interact import Interact
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.models import SavedModel
 from giskard.checks.core.result import ScenarioResult
 from giskard.checks.core.scenario_execution import Targets, run_scenario
 from giskard.checks.core.types import MISSING, In, Out, TraceT

@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from giskard.checks.core._models import construct
 from giskard.checks.core.attempt import Attempt, current_attempt
 from giskard.checks.core.check import Check
 from giskard.checks.core.check_result import CheckResult, Findings
@@ -20,6 +19,7 @@ from giskard.checks.core.interaction.base import InteractionSpec, extend
 from giskard.checks.core.interaction.interact import Interact, bind_target
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace, empty_trace, trace_type_of
+from giskard.checks.core.models import construct
 from giskard.checks.core.result import (
     ScenarioAttempt,
     ScenarioResult,

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Generic
 
 from pydantic import Field, PlainValidator, SerializeAsAny
 
-from giskard.checks.core._models import SavedModel
 from giskard.checks.core.blocking import run_blocking
 from giskard.checks.core.check import Checks
 from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions, run_test_case
 from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.models import SavedModel
 from giskard.checks.core.result import TestCaseResult, load_trace
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.utils.frozen import FrozenList

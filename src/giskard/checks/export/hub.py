@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from giskard.checks.core._models import SCHEMA_VERSION
+from giskard.checks.core.models import SCHEMA_VERSION
 from giskard.checks.export._results import AnyResult, Member, as_suite
 from giskard.checks.utils.json_safe import json_safe
 

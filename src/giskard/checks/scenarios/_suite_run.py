@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, cast
 
-from giskard.checks.core import _late
+from giskard.checks.core import late
 from giskard.checks.core.events import RunEvent
 from giskard.checks.core.exceptions import LimitExceededError
 from giskard.checks.core.execution import RunOptions, run_test_case
@@ -25,6 +26,12 @@ from giskard.checks.utils.threads import WorkerPool
 __all__ = ["SuiteRun", "positive_or_none"]
 
 Member = Scenario | TestCase
+
+
+def _say_where(error: BaseException, scenario_id: str) -> None:
+    """Add the scenario to what the traceback of `error` shows."""
+    with contextlib.suppress(Exception):  # an error of the user's may refuse to be changed
+        error.add_note(f"raised in scenario {scenario_id!r}; with return_exception=True it would be an ERROR of it")
 
 
 def positive_or_none(name: str, value: Any) -> int | None:
@@ -80,7 +87,7 @@ class SuiteRun:
         A real cancellation comes out with what was finished as its ``partial_result``.
         """
         if self.progress and is_terminal(sys.stderr):
-            with _late.resolve_late("progress")(len(self.members)) as observer:
+            with late.resolve_late("progress")(len(self.members)) as observer:
                 self.options = self.options.observed_by(observer)
                 return await self._complete()
         return await self._complete()
@@ -122,7 +129,7 @@ class SuiteRun:
         except BaseExceptionGroup as raised:
             errors = raised
         originals = [original_of(error) for error in errors.exceptions]
-        raise originals[0] if len(originals) == 1 else BaseExceptionGroup(errors.message, originals)
+        raise originals[0] if len(originals) == 1 else BaseExceptionGroup("several scenarios raised", originals)
 
     async def _work(self, todo: Iterator[int], ids: Sequence[str], pool: WorkerPool) -> None:
         """Run one scenario after the other, until none is left to be taken."""
@@ -140,7 +147,10 @@ class SuiteRun:
                     raise TargetFailure from cancelled
                 raise
             except BaseException as error:
-                if must_stop(error) or not self.options.return_exception:
+                if must_stop(error):
+                    raise
+                if not self.options.return_exception:
+                    _say_where(error, ids[index])
                     raise
                 self.results[index] = not_run(self.members[index], ids[index], self.options, failure_of(error, "run"))
 

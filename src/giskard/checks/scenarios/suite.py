@@ -8,11 +8,11 @@ from typing import Annotated, Any, Generic, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, computed_field, model_validator
 
-from giskard.checks.core import _late
-from giskard.checks.core._models import Document, SavedModel, read_result
+from giskard.checks.core import late
 from giskard.checks.core.blocking import run_blocking
 from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions
+from giskard.checks.core.models import Document, SavedModel, read_result
 from giskard.checks.core.result import Result, ScenarioResult, ScenarioStatus, Text, raise_failures, roll_up
 from giskard.checks.core.scenario import Scenario
 from giskard.checks.core.scenario_execution import Targets
@@ -207,16 +207,16 @@ class SuiteResult(Document, Result):
         granularity
             Whether a ``testcase`` stands for a scenario or for a check.
         """
-        return _late.resolve_late("junit")(self, path, granularity=granularity)
+        return late.resolve_late("junit")(self, path, granularity=granularity)
 
     def to_hub_format(self) -> dict[str, Any]:
         """The results as JSON data: scenarios, steps, check results, counts and pass rate."""
-        return _late.resolve_late("hub")(self)
+        return late.resolve_late("hub")(self)
 
     def print_report(self, console: Any = None, group_by: str | None = None) -> None:
         """Print the results for a person, to the terminal or to a rich console of yours."""
         most = get_settings().max_reported_failures
-        _late.resolve_late("report")(self, console, group_by=group_by, max_failures=most)
+        late.resolve_late("report")(self, console, group_by=group_by, max_failures=most)
 
     def __repr_args__(self) -> Any:
         # A short one: asyncio.run of Python 3.11 makes the repr of what it returns.

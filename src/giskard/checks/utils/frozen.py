@@ -19,7 +19,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-__all__ = ["FrozenDict", "FrozenList", "FrozenSet", "freeze", "is_safe", "thaw", "view"]
+__all__ = ["FrozenDict", "FrozenList", "FrozenSet", "freeze", "is_safe", "thaw", "type_name", "view"]
 
 
 def _refuse(self: object, *_: Any, **__: Any) -> NoReturn:
@@ -283,3 +283,17 @@ def thaw(value: Any) -> Any:
         return copy.deepcopy(value)
     except Exception:
         return value
+
+
+def type_name(value: object) -> str:
+    """The name of the type of `value`, as its author knows it: a recorded list is a list.
+
+    Examples
+    --------
+    >>> type_name(freeze([1])), type_name(1.5)
+    ('list', 'float')
+    """
+    for cls in type(value).__mro__:
+        if cls.__module__ != __name__:
+            return cls.__name__
+    return type(value).__name__  # pragma: no cover - object ends every mro

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, Generic, TypeVar, cast
 
-from giskard.checks.core import _late
+from giskard.checks.core import late
 from giskard.checks.core.discriminated import Discriminated
 from giskard.checks.core.exceptions import InteractionGenerationError
 from giskard.checks.core.failures import must_stop, original_of, text_of
@@ -28,7 +28,7 @@ class InteractionSpec(Discriminated, Generic[In, Out, TraceT], family="interacti
     def __new__(cls, *_: Any, **__: Any) -> InteractionSpec[In, Out, TraceT]:
         """An `Interact` when the class itself is called."""
         if (cls.__pydantic_generic_metadata__["origin"] or cls) is InteractionSpec:
-            interact = cast("type[InteractionSpec[In, Out, TraceT]]", _late.resolve_late("interact"))
+            interact = cast("type[InteractionSpec[In, Out, TraceT]]", late.resolve_late("interact"))
             return object.__new__(interact)
         return super().__new__(cls)
 

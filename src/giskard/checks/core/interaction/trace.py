@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 from typing_extensions import TypeVar
 
-from giskard.checks.core._models import construct, known_names, refuse_unknown, share_fields_set
 from giskard.checks.core.interaction._interactions import Interactions, InteractionsSchema
 from giskard.checks.core.interaction.interaction import Interaction, Recorded
+from giskard.checks.core.models import construct, known_names, refuse_unknown, share_fields_set
 from giskard.checks.core.types import MISSING, In, Out
 from giskard.checks.utils.equality import equal
 from giskard.checks.utils.frozen import FrozenDict, freeze
