@@ -1,31 +1,64 @@
-"""Every Python block of the README runs, and the output that it shows is the real one."""
+"""Every example of the README, of docs/ and of the docstrings runs, and the output that they show is the real one."""
 
+import doctest
 import re
+import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import giskard.checks
+from giskard.checks import Check, InputGenerator, InteractionSpec
+from giskard.checks.core import late
 from tests.samples import needed_by, samples_in_markdown
 
-README = Path(__file__).resolve().parent.parent / "README.md"
-SAMPLES = samples_in_markdown(README)
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("**/*.md"))]
+SAMPLES = {page: samples_in_markdown(page) for page in PAGES}
+ALL_SAMPLES = [sample for page in PAGES for sample in SAMPLES[page]]
 [REPORT] = samples_in_markdown(README, "text")
+SOURCES = ROOT / "src"
+WITH_EXAMPLES = [
+    ".".join(path.relative_to(SOURCES).with_suffix("").parts)
+    for path in sorted(SOURCES.rglob("*.py"))
+    if re.search(r"^\s*>>> ", path.read_text(encoding="utf-8"), re.MULTILINE)
+]
 
 
-def test_every_block_is_found():
-    text = README.read_text(encoding="utf-8")
+@pytest.fixture(autouse=True)
+def kinds():
+    """What a block registers is taken back after it."""
+    for name in giskard.checks.__all__:  # what registers when it is loaded does so now
+        getattr(giskard.checks, name)
+    families = (Check, InteractionSpec, InputGenerator)
+    before = [dict(family._kinds) for family in families]
+    yield
+    for family, known in zip(families, before, strict=True):
+        family._kinds.clear()
+        family._kinds.update(known)
 
-    assert len(SAMPLES) == text.count("```python") == 6
-    assert sum(sample.has_tests for sample in SAMPLES) == 1
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_is_found(page):
+    assert len(SAMPLES[page]) == page.read_text(encoding="utf-8").count("```python") > 0
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
-def test_block(sample, tmp_path, capsys):
+def test_one_block_is_a_test_module():
+    assert sum(sample.has_tests for sample in ALL_SAMPLES) == 1
+
+
+@pytest.mark.parametrize("sample", ALL_SAMPLES, ids=lambda sample: sample.id)
+def test_block(sample, tmp_path, capsys, monkeypatch):
     if sample.has_tests:
         assert "2 passed" in sample.run_by_pytest(tmp_path)
         return
-    namespace = {"__name__": "readme"}
-    for earlier in needed_by(sample, SAMPLES):
+    module = ModuleType("readme")
+    monkeypatch.setitem(sys.modules, module.__name__, module)  # where pydantic looks up what annotations name
+    namespace = vars(module)
+    for earlier in needed_by(sample, SAMPLES[sample.path]):
         earlier.run(namespace)
     capsys.readouterr()
 
@@ -46,9 +79,48 @@ def without_times(report):
     return [line.rstrip() for line in lines]
 
 
-def test_the_two_commands_are_those_of_the_makefile():
-    makefile = (README.parent / "Makefile").read_text(encoding="utf-8")
+@pytest.mark.parametrize("module", WITH_EXAMPLES)
+def test_the_examples_of_the_docstrings(module):
+    found = doctest.testmod(import_module(module))
+
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+def rows_of_checks():
+    """The rows of the README's table of checks: the name, the rest of the first cell, and the names of the fields."""
+    text = README.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)`(.*?) \|.*\| (.*) \|$", text, re.MULTILINE)
+    return {name: (mark.strip(), re.findall(r"`(\w+)`", fields)) for name, mark, fields in rows}
+
+
+def test_the_table_has_every_check_and_names_fields_that_there_are():
+    rows = rows_of_checks()
+    checks = {name: getattr(giskard.checks, name) for name in rows}
+
+    assert {check.kind for check in checks.values()} == set(late.kinds("check"))
+    for name, (_, fields) in rows.items():
+        assert fields
+        assert set(fields) <= {*checks[name].model_fields, "Equals"}, name
+
+
+def test_the_table_marks_the_checks_that_need_a_model():
+    models = {"SemanticSimilarity", *giskard.checks.judges.__all__}
+
+    assert all((mark == "†") == (name in models) for name, (mark, _) in rows_of_checks().items())
+
+
+def test_the_commands_are_those_of_the_makefile():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
 
     for command in ("demo", "test", "bench"):
         assert f"make {command}" in README.read_text(encoding="utf-8")
         assert re.search(rf"^{command}:", makefile, re.MULTILINE)
+
+
+def test_the_files_that_the_readme_names_are_there():
+    text = README.read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:docs|examples)/[\w./]+|[A-Z]+\.md)`", text))
+
+    assert named >= {f"docs/{page.name}" for page in PAGES[1:]}
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []

@@ -1,11 +1,11 @@
 """Compiled Rego policies."""
 
+import gc
 import sys
 import threading
 
 import pytest
 
-from giskard.checks.builtin import _rego
 from giskard.checks.builtin._rego import BadPolicy, PolicyError, Undefined, compile_policy
 from giskard.checks.core.exceptions import MissingExtraError
 
@@ -95,11 +95,10 @@ def test_bad_data(data):
         compile_policy(POLICY, data)
 
 
-def test_equal_policies_are_compiled_once_and_inputs_do_not_mix():
+def test_inputs_do_not_mix():
     one = compile_policy(POLICY, {"limits": {"max": 1}})
     assert one == compile_policy(POLICY, {"limits": {"max": 1}})
     assert one != compile_policy(POLICY, {"limits": {"max": True}})
-    assert _rego._engine(one.policy, one.data) is _rego._engine(one.policy, one.data)
     assert one.ask("data.app.allow", {"role": "admin"}) is True
     assert one.ask("data.app.allow", {}) is False
 
@@ -135,6 +134,27 @@ env := opa.runtime().env
 
 def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "regorus", None)
-    _rego._engines.compiled.cache_clear()
     with pytest.raises(MissingExtraError, match=r"pip install .giskard-checks\[rego\]"):
         compile_policy(POLICY)
+
+
+def test_an_engine_never_outlives_its_thread(recwarn):
+    """The library refuses to free an engine in another thread than the one that made it, also after an error."""
+    errors = []
+
+    def work():
+        compiled = compile_policy(POLICY)
+        compiled.ask("data.app.allow", {"role": "admin"})
+        for ask in (lambda: compiled.ask("not a rule", {}), lambda: compile_policy("package a\nallow if")):
+            try:
+                ask()
+            except ValueError as error:
+                errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert len(errors) == 2
+    errors.clear()
+    gc.collect()
+    assert not recwarn.list

@@ -9,7 +9,6 @@ import pytest
 from pydantic import ValidationError
 
 from giskard.checks import Check, Interaction, Not, RegoPolicy, TestCase, Trace
-from giskard.checks.builtin import _rego
 
 pytest.importorskip("regorus")
 
@@ -108,7 +107,6 @@ def test_save_and_load(check):
 
 def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "regorus", None)
-    _rego._engines.compiled.cache_clear()
     with pytest.raises(ImportError, match=r"pip install .giskard-checks\[rego\]"):
         make()
 

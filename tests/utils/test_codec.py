@@ -1,9 +1,11 @@
 """Values of saved tests; most of it is tested with the models, in core/test_save_load.py."""
 
 import functools
+import json
 import os
 import sys
 import types
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -109,4 +111,33 @@ def test_a_python_dump_keeps_objects():
     thing = object()
 
     assert escape([{"a": thing}]) == [{"a": thing}]
-    assert escape({"kind": "x"}) == {"kind": "x"}
+    assert escape({"kind": "x"}) == {"$literal": {"kind": "x"}}
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        {"$type": "decimal", "value": "zz"},
+        {"$type": "set", "value": [[1]]},
+        {"$type": "uuid", "value": 5},
+        {"$type": "timedelta", "value": "ab"},
+        {"$type": ["x"], "value": 5},
+        {"$type": "bytes", "value": "!!!"},
+        {"$type": "object", "value": ["builtins:len", {}]},
+        {"$type": "object", "value": ["subprocess:Popen", {"args": ["true"]}]},
+        {"$type": "enum", "value": ["builtins:dict", []]},
+        {"$type": "no such type", "value": 1},
+    ],
+)
+def test_a_broken_saved_value_says_what_it_is(saved):
+    with pytest.raises(ValueError, match=r"is no saved|\$type is"):
+        decode({"deep": [saved]})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [10**5000, -(10**5000), "\ud83d and \udc00", Fraction(1, 3)],
+    ids=["long", "negative", "surrogates", "fraction"],
+)
+def test_what_json_cannot_hold_comes_back_the_same(value):
+    assert decode(json.loads(json.dumps(encode(value)))) == value

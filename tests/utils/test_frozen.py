@@ -286,11 +286,47 @@ def test_plain_objects_are_guarded_within_tuples_and_named_tuples():
     assert view(frozen)[0].a.items == []
 
 
-def test_what_is_nested_too_deep_is_kept_by_reference():
+def test_what_is_nested_too_deep_for_a_recursion_is_copied_too():
     value = []
     for _ in range(100_000):
         value = [value]
+    frozen = freeze(value)
+    value.append("later")
 
-    assert freeze(value) is value
+    assert len(frozen) == 1
+    with pytest.raises(TypeError, match="was recorded"):
+        frozen[0].append("later")
+    value.pop()
+    while frozen:
+        frozen = frozen[0]
     while value:  # or its end would be a recursion of 100,000 levels
         value = value[0]
+
+
+class AttrDict(dict):
+    __getattr__ = dict.__getitem__
+
+
+class Tagged(str):
+    """A text with attributes of its own."""
+
+
+class Liar:
+    @property
+    def __class__(self):
+        raise KeyError("no class")
+
+
+def test_objects_that_answer_every_name_or_none_are_recorded():
+    assert view(freeze({"r": AttrDict(a=1)})) == {"r": {"a": 1}}
+    assert view(freeze(AttrDict(a=1))) == {"a": 1}
+    assert type(view(freeze(Liar()))) is Liar
+
+
+def test_a_text_with_attributes_is_copied_with_them():
+    text = Tagged("x")
+    text.meta = {"a": 1}
+    frozen = freeze(text)
+    text.meta["a"] = 2
+
+    assert view(frozen).meta == {"a": 1}

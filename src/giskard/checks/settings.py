@@ -139,77 +139,46 @@ def set_default_embedding_model(embedding_model: Any) -> None:
 def get_default_generator() -> Any:
     """The generator, or the name of the model, that is taken where none is given.
 
-    Raises
-    ------
-    ConfigurationError
-        When there is none; the message says how to give one.
-    """
-    return find_generator()
-
-
-def get_default_judge() -> Any:
-    """The judge, the generator, or the name of the model, that is taken where a check is given none.
+    The default one, else the environment's, else OpenAI's when its variables are set.
 
     Raises
     ------
     ConfigurationError
         When there is none; the message says how to give one.
     """
-    return find_judge()
-
-
-def get_default_embedding_model() -> Any:
-    """The embedding model, or its name, that is taken where none is given.
-
-    Raises
-    ------
-    ConfigurationError
-        When there is none; the message says how to give one.
-    """
-    return find_embedding_model()
-
-
-def find_generator(given: Any = None) -> Any:
-    """The generator to ask: `given`, the default one, the environment's, or OpenAI's when its variables are set.
-
-    Raises
-    ------
-    ConfigurationError
-        When there is none; the message says how to give one.
-    """
-    found = _first(given, _defaults.generator)
+    found = _defaults.generator
     if found is None:
         found = get_settings().default_model or _openai_model()
     return _checked(found, "model", "generator=…", call="set_default_generator(…)", variable="DEFAULT_MODEL")
 
 
-def find_judge(given: Any = None, generator: Any = None) -> Any:
-    """The judge to ask, the first that there is.
+def get_default_judge() -> Any:
+    """The judge, the generator, or the name of the model, that is taken where a check is given none.
 
-    In this order: `given`, `generator`, the default judge, the default generator, the environment's judge, its model,
-    OpenAI's when its variables are set.
+    The first that there is of: the default judge, the default generator, the environment's judge, its model, OpenAI's
+    when its variables are set.
 
     Raises
     ------
     ConfigurationError
         When there is none; the message says how to give one.
     """
-    found = _first(given, generator, _defaults.judge, _defaults.generator)
+    found = _first(_defaults.judge, _defaults.generator)
     if found is None:
         settings = get_settings()
         found = settings.default_judge or settings.default_model or _openai_model()
     return _checked(found, "judge", "judge=…", call="set_default_judge(…)", variable="DEFAULT_JUDGE")
 
 
-def find_embedding_model(given: Any = None) -> Any:
-    """The embedding model to ask: `given`, the default one, or the environment's.
+def get_default_embedding_model() -> Any:
+    """The embedding model, or its name, that is taken where none is given: the default one, or the environment's.
 
     Raises
     ------
     ConfigurationError
         When there is none; the message says how to give one.
     """
-    found = _first(given, _defaults.embedding_model)
+    found = _defaults.embedding_model
     if found is None:
         found = get_settings().default_embedding_model
     return _checked(
@@ -220,6 +189,22 @@ def find_embedding_model(given: Any = None) -> Any:
         variable="DEFAULT_EMBEDDING_MODEL",
         openai="",
     )
+
+
+def find_generator(given: Any = None) -> Any:
+    """The generator to ask: `given`, else `get_default_generator`."""
+    return get_default_generator() if given is None else given
+
+
+def find_judge(given: Any = None, generator: Any = None) -> Any:
+    """The judge to ask: `given`, else `generator`, else `get_default_judge`."""
+    found = _first(given, generator)
+    return get_default_judge() if found is None else found
+
+
+def find_embedding_model(given: Any = None) -> Any:
+    """The embedding model to ask: `given`, else `get_default_embedding_model`."""
+    return get_default_embedding_model() if given is None else given
 
 
 def _first(*choices: Any) -> Any:

@@ -8,6 +8,7 @@ same in both.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -95,13 +96,29 @@ def compile_pattern(pattern: str, flags: str = "") -> regex.Pattern[str]:
     for letter in flags:
         number |= library.RegexFlag[letter.upper()]
     try:
-        return library.compile(pattern, number)
+        return library.compile(_with_literal_braces(pattern), number)
     except RecursionError:
         problem = "it is nested too deeply"
     except (library.error, ValueError, OverflowError, KeyError) as error:
         problem = str(error)
     shown = repr(pattern) if len(pattern) <= 500 else f"{pattern[:500]!r}… ({len(pattern):,} characters)"
     raise BadPattern(f"{shown} is not a regular expression: {problem}") from None
+
+
+# An escape with its braces, a character class, a repetition; then braces that `re` reads as they stand, which the
+# library would read as "roughly": ``(hello){e}`` matches "HXLLO" there.
+_BRACES = re.compile(
+    r"""(?P<kept> \\[NpPxL]\{[^}]*\} | \\. | \[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\] | \{\d+(?:,\d*)?\} | \{,\d*\} )
+    | (?P<literal> \{ )""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def _with_literal_braces(pattern: str) -> str:
+    """`pattern`, in which a brace that is no repetition is a character, as in `re`."""
+    if "{" not in pattern:
+        return pattern
+    return _BRACES.sub(lambda found: found["kept"] or r"\{", pattern)
 
 
 def _regex_library() -> Any:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final, NamedTuple, cast
 
 from giskard.checks.builtin._json import find_not_json, to_builtin, without_surrogates
@@ -73,23 +71,14 @@ class CompiledPolicy:
         found = find_not_json(value)
         if found is not None:
             raise PolicyError(f"the input is not JSON: {json_path(found.path)}: {found.reason}")
-        engine = _engine(self.policy, self.data).clone()
-        try:
-            engine.set_input_json(_dumped(value))
-            answer = engine.eval_rule(rule)
-            # It is None for null, too.
-            if answer is None and not json.loads(engine.eval_query_as_json(rule)).get("result"):
-                return _UNDEFINED
-        except RuntimeError as error:
-            problem = _first_lines(error)
-            if problem == _NO_SUCH_RULE:
-                problem = f"there is no rule {rule!r}; the packages of the policy: {', '.join(engine.get_packages())}"
-            raise PolicyError(problem) from None
+        answer, problem = _evaluated(self.policy, self.data, rule, _dumped(value))
+        if problem is not None:
+            raise PolicyError(problem)
         return answer
 
 
 def compile_policy(policy: str, data: dict[str, Any] | None = None) -> CompiledPolicy:
-    """The compiled form of a policy (Rego v1) with its data, which is kept for the next equal one.
+    """A policy (Rego v1) with its data, which is known to compile.
 
     Parameters
     ----------
@@ -112,23 +101,18 @@ def compile_policy(policy: str, data: dict[str, Any] | None = None) -> CompiledP
         text = None if data is None else _dumped(data)
     except PolicyError as error:
         raise BadPolicy(f"the data of the policy cannot be used: {error}") from None
-    _engine(policy, text)
+    problem = _compiled(policy, text)[1]
+    if problem is not None:
+        raise BadPolicy(f"the policy cannot be compiled: {problem}")
     return CompiledPolicy(policy, text)
 
 
-class _Engines(threading.local):
-    """The engines of a thread: the library lets no other thread touch them."""
-
-    def __init__(self) -> None:
-        self.compiled = lru_cache(maxsize=64)(_compile)
+# An engine may only be touched, and freed, by the thread that made it.  So none is kept, and none leaves these two
+# functions, not even in the traceback of an exception: they give the text of a problem instead of raising.
 
 
-def _engine(policy: str, data: str | None) -> Any:
-    """The engine of this thread for a policy; it is never evaluated itself, only its clones are."""
-    return _engines.compiled(policy, data)
-
-
-def _compile(policy: str, data: str | None) -> Any:
+def _compiled(policy: str, data: str | None) -> tuple[Any, str | None]:
+    """An engine with a policy and its data, or None and what is wrong with them."""
     engine = _rego_library().Engine()
     engine.set_rego_v0(False)
     engine.set_gather_prints(True)  # else they go to the terminal
@@ -137,11 +121,27 @@ def _compile(policy: str, data: str | None) -> Any:
         if data is not None:
             engine.add_data_json(data)
     except RuntimeError as error:
-        raise BadPolicy(f"the policy cannot be compiled: {_first_lines(error)}") from None
-    return engine
+        return None, _first_lines(error)
+    return engine, None
 
 
-_engines = _Engines()
+def _evaluated(policy: str, data: str | None, rule: str, value: str) -> tuple[Any, str | None]:
+    """The value of a rule for an input, or None and why there is none."""
+    engine, problem = _compiled(policy, data)
+    if problem is not None:
+        return None, problem
+    try:
+        engine.set_input_json(value)
+        answer = engine.eval_rule(rule)
+        # It is None for null, too.
+        if answer is None and not json.loads(engine.eval_query_as_json(rule)).get("result"):
+            return _UNDEFINED, None
+    except RuntimeError as error:
+        problem = _first_lines(error)
+        if problem == _NO_SUCH_RULE:
+            problem = f"there is no rule {rule!r}; the packages of the policy: {', '.join(engine.get_packages())}"
+        return None, problem
+    return answer, None
 
 
 def _dumped(value: Any) -> str:

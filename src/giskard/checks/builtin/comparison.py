@@ -19,7 +19,9 @@ from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, 
 from giskard.checks.core.extraction import compile_path
 from giskard.checks.core.result import CheckStatus, Verdict
 from giskard.checks.core.types import MISSING, In, Out, TraceT
+from giskard.checks.utils.frozen import freeze
 from giskard.checks.utils.normalization import NormalizationForm
+from giskard.checks.utils.plain import SCALARS
 
 __all__ = [
     "ComparisonCheck",
@@ -100,6 +102,9 @@ class ComparisonCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         if (self.expected_value is MISSING) is (self.expected_value_key is None):
             given = "neither was" if self.expected_value_key is None else "both were"
             raise ValueError(f"give exactly one of expected_value and expected_value_key; {given} given")
+        if self.expected_value is not MISSING and type(self.expected_value) not in SCALARS:
+            # Later changes of the caller's object do not reach the check.
+            self.__dict__["expected_value"] = freeze(self.expected_value)
         return self
 
     def verdict(self, trace: TraceT) -> Verdict:

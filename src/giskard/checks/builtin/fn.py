@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic
+from typing import Annotated, Any, Generic
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from giskard.checks.core.attempt import off_the_loop
 from giskard.checks.core.check import Check, CodeCheck, NoVerdict
 from giskard.checks.core.result import CheckResult, CheckStatus, Verdict
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.utils.codec import import_callable
-from giskard.checks.utils.frozen import FrozenDict
+from giskard.checks.utils.frozen import FrozenDict, freeze
 from giskard.checks.utils.injectable import is_async_callable
 
 __all__ = ["FnCheck", "from_fn"]
@@ -45,7 +45,7 @@ class FnCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     fn: Callable[..., Any]
     success_message: str | None = None
     failure_message: str | None = None
-    details: dict[str, Any] = Field(default_factory=lambda: _NO_DETAILS)
+    details: Annotated[dict[str, Any], AfterValidator(freeze)] = Field(default_factory=lambda: _NO_DETAILS)
 
     @field_validator("fn", mode="before")
     @classmethod

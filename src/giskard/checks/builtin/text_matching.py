@@ -84,6 +84,8 @@ class StringMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     @model_validator(mode="after")
     def _one_keyword(self) -> Self:
         _exactly_one(self, "keyword")
+        if self.keyword is not None and not self.keyword.strip():
+            raise ValueError(f"keyword is {self.keyword!r}: every text contains it; give what must stand in the text")
         return self
 
     def verdict(self, trace: TraceT) -> Verdict:

@@ -17,7 +17,8 @@ from typing import Any, Final, cast
 
 from pydantic import AliasChoices, BaseModel, RootModel
 
-from giskard.checks.utils.plain import MISSING, is_mock_call, is_named_tuple, record_items
+from giskard.checks.utils.missing import MISSING
+from giskard.checks.utils.plain import is_mock_call, is_named_tuple, record_items
 
 __all__ = ["ABSENT", "View", "view_of", "walk"]
 

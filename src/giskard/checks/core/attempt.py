@@ -19,7 +19,7 @@ T = TypeVar("T")
 class Attempt:
     """One run through a scenario's steps, as its specs and targets see it."""
 
-    __slots__ = ("conversation_id", "on_turn_start", "pool", "target", "trial")
+    __slots__ = ("conversation_id", "first_chunk", "on_turn_start", "pool", "target", "trial")
 
     def __init__(
         self,
@@ -34,6 +34,8 @@ class Attempt:
         self.trial = trial
         self.conversation_id = conversation_id
         self.pool = pool
+        self.first_chunk: float | None = None
+        """Seconds to the first chunk of the first turn of this step that was streamed."""
         self.on_turn_start: Callable[[], None] | None = None
         """Called when the inputs of a turn are there and its target is about to be asked."""
 

@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 from giskard.checks.core.models import construct
-from giskard.checks.core.timing import TimingField, TimingOf
+from giskard.checks.core.timing import Clock, Timing, TimingField, TimingOf
 from giskard.checks.core.usage import Usage
 from giskard.checks.utils.frozen import FrozenList
-from giskard.checks.utils.json_safe import Shown, finite, json_safe, utf8
+from giskard.checks.utils.json_safe import JsonSafe, Shown, finite, utf8
 
 __all__ = [
     "CheckResult",
     "CheckStatus",
     "Finding",
     "Findings",
-    "JsonSafe",
     "Metric",
+    "Outcome",
     "Result",
     "Severity",
     "Text",
     "Verdict",
+    "any_verdict",
     "complete_result",
     "counted",
     "make_result",
 ]
 
 Severity = Literal["error", "warning"]
-JsonSafe = PlainSerializer(json_safe, when_used="json")
 Text = Annotated[str, PlainSerializer(utf8, when_used="json")]
 
 
@@ -52,14 +53,9 @@ class Result(BaseModel):
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        names = (name for name in type(self).model_fields if name not in _CLOCKS)
-        return all(getattr(self, name) == getattr(other, name) for name in names)
+        return all(getattr(self, name) == getattr(other, name) for name in _compared(type(self)))
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __bool__(self) -> bool:
-        """Whether it passed, so that ``assert await scenario.run()`` means what it says."""
-        return bool(getattr(self, "passed", True))
 
     def __repr_args__(self) -> Any:
         for name, field in type(self).model_fields.items():
@@ -70,7 +66,66 @@ class Result(BaseModel):
 
 
 _CLOCKS = frozenset({"timing"})
-setattr(Result, "timing", TimingOf())  # noqa: B010 - in the class body it would be taken for a field
+
+
+@functools.cache
+def _compared(cls: type[Result]) -> tuple[str, ...]:
+    """The fields that make two results equal: those that are saved, without the clocks."""
+    return tuple(name for name, field in cls.model_fields.items() if name not in _CLOCKS and not field.exclude)
+
+
+class Outcome(Result):
+    """A result with one of the four states, a start and a duration."""
+
+    if TYPE_CHECKING:  # a field in one, computed in the others
+
+        @property
+        def status(self) -> str:
+            """One of pass, fail, error, skip."""
+            ...
+
+    @property
+    def passed(self) -> bool:
+        """Whether the status is PASS."""
+        return self.status == "pass"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the status is FAIL."""
+        return self.status == "fail"
+
+    @property
+    def errored(self) -> bool:
+        """Whether the status is ERROR."""
+        return self.status == "error"
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the status is SKIP."""
+        return self.status == "skip"
+
+    @property
+    def seconds(self) -> float:
+        """How long it took: exactly where a clock was kept, else in whole milliseconds."""
+        clock: Timing | Clock | None = self.__dict__.get("timing")
+        if clock is None:
+            return self.__dict__.get("duration_ms", 0) / 1000
+        return clock[1] if isinstance(clock, tuple) else clock.seconds
+
+    def __bool__(self) -> bool:
+        """Whether it passed, so that ``assert await scenario.run()`` means what it says."""
+        return self.passed
+
+    def __getstate__(self) -> dict[Any, Any]:
+        """What is pickled holds the time of day: readings of this process's clock mean nothing in another one."""
+        state = super().__getstate__()
+        fields = state["__dict__"]
+        if isinstance(fields.get("timing"), tuple):
+            state["__dict__"] = {**fields, "timing": Timing.load(fields["timing"])}
+        return state
+
+
+setattr(Outcome, "timing", TimingOf())  # noqa: B010 - in the class body it would be taken for a field
 
 # Shared by all results that measured nothing: a run makes very many of them.
 _NO_METRICS: Final[list[Any]] = FrozenList()
@@ -83,13 +138,13 @@ class Metric(Result):
     value: Annotated[float | int, PlainSerializer(finite, return_type=Any, when_used="json")]
 
 
-class CheckResult(Result):
+class CheckResult(Outcome):
     """What a check found.
 
     Use `success`, `failure`, `skip` and `error` to make one.
     """
 
-    status: CheckStatus
+    status: CheckStatus  # pyright: ignore[reportIncompatibleMethodOverride] - a field here
     message: Text | None = None
     details: Annotated[dict[str, Any], JsonSafe] = Field(default_factory=dict[str, Any])
     metrics: list[Metric] = Field(default_factory=list[Metric])
@@ -154,26 +209,6 @@ class CheckResult(Result):
         )
 
     @property
-    def passed(self) -> bool:
-        """Whether the status is PASS."""
-        return self.status is CheckStatus.PASS
-
-    @property
-    def failed(self) -> bool:
-        """Whether the status is FAIL."""
-        return self.status is CheckStatus.FAIL
-
-    @property
-    def errored(self) -> bool:
-        """Whether the status is ERROR."""
-        return self.status is CheckStatus.ERROR
-
-    @property
-    def skipped(self) -> bool:
-        """Whether the status is SKIP."""
-        return self.status is CheckStatus.SKIP
-
-    @property
     def name(self) -> str:
         """The check's name, else its kind."""
         return str(self.details.get("check_name") or self.details.get("check_kind") or self.check_id or "check")
@@ -218,7 +253,7 @@ def _check_result(
 class Verdict(NamedTuple):
     """What a `CodeCheck` decides: the part of a `CheckResult` that is its own."""
 
-    status: CheckStatus
+    status: CheckStatus  # pyright: ignore[reportIncompatibleMethodOverride] - a field here
     message: str | None = None
     details: dict[str, Any] | None = None
     metrics: Sequence[Metric] = ()
@@ -301,3 +336,8 @@ class Findings(list[Any]):
 def counted(status: CheckStatus, severity: str) -> str:
     """The status that counts: a failed check that only warns does not fail its case."""
     return "pass" if status is CheckStatus.FAIL and severity == "warning" else status
+
+
+def any_verdict(statuses: Iterable[str]) -> bool:
+    """Whether a check came to a verdict, or should have: not all of them were skipped."""
+    return any(status != "skip" for status in statuses)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from giskard.checks.utils.json_safe import describe
 
 __all__ = ["EventKind", "Observers", "RunEvent", "RunObserver"]
 
@@ -81,5 +84,15 @@ class Observers:
         for observer in self._observers:
             try:
                 observer.notify(event)
-            except Exception as error:
-                warnings.warn(f"{observer!r} failed at {event.kind}: {error!r}", RuntimeWarning, stacklevel=2)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # also SystemExit, or a CancelledError of its own
+                _warn(f"{describe(observer)} failed at {event.kind}: {describe(error)}")
+
+
+def _warn(message: str) -> None:
+    """Warn of an observer's failure; where warnings are errors, this one goes to the log: the run goes on."""
+    try:
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+    except RuntimeWarning:
+        logging.getLogger("giskard.checks").error(message)

@@ -14,6 +14,7 @@ from giskard.checks.core.check_result import (
     Finding,
     Findings,
     Verdict,
+    any_verdict,
     complete_result,
     make_result,
 )
@@ -22,8 +23,9 @@ from giskard.checks.core.failures import as_details, error_kind_of, must_stop, t
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import construct
 from giskard.checks.core.result import TestCaseError, TestCaseResult
-from giskard.checks.core.timing import clock_since, milliseconds
-from giskard.checks.utils.ids import new_id
+from giskard.checks.core.timing import clock_since, milliseconds, start_of_run
+from giskard.checks.utils.frozen import freeze
+from giskard.checks.utils.ids import new_id, stable_ids
 from giskard.checks.utils.lazy import asyncio
 
 __all__ = [
@@ -73,22 +75,9 @@ class RunOptions(NamedTuple):
         return self._replace(observers=self.observers.and_also(observer))
 
 
-def identities(checks: Iterable[Check], seen: dict[str, int] | None = None) -> list[str]:
-    """The ids of `checks`, stable over runs: the check's own, else its label; the second one ``label#2``.
-
-    Parameters
-    ----------
-    seen
-        How often each name was met already; it is updated.
-    """
-    seen = {} if seen is None else seen
-    ids: list[str] = []
-    for check in checks:
-        name = check.id or check.name or check.kind or type(check).__name__
-        count = seen.get(name, 0) + 1
-        seen[name] = count
-        ids.append(name if count == 1 else f"{name}#{count}")
-    return ids
+def identities(checks: Iterable[Check]) -> list[str]:
+    """The ids of `checks`, stable over runs: the check's own, else its label; the second one ``label#2``."""
+    return stable_ids([check.id or check.name or check.kind or type(check).__name__ for check in checks])
 
 
 async def run_check(check: Check, trace: Trace, check_id: str, options: RunOptions) -> CheckResult:
@@ -114,11 +103,12 @@ async def run_check(check: Check, trace: Trace, check_id: str, options: RunOptio
 def finished(result: CheckResult, check: Check, check_id: str, start: float) -> CheckResult:
     """A copy of `result` that says whose it is and when it was found; `start` is a ``perf_counter`` reading.
 
-    It is a copy since the check may give the same result object again.
+    It is a copy, with snapshots of the details, since the check may give the same objects again.
     """
     seconds = perf_counter() - start
     own = construct(type(result), dict(result.__dict__))
-    complete_result(own, result.details, type(check), check.__dict__, check_id=check_id, start=start, seconds=seconds)
+    details = {name: freeze(value) for name, value in result.details.items()}
+    complete_result(own, details, type(check), check.__dict__, check_id=check_id, start=start, seconds=seconds)
     return own
 
 
@@ -232,7 +222,7 @@ async def run_test_case(name: str | None, trace: Trace, checks: Sequence[Check],
 
     A real cancellation, or Ctrl+C, comes out with what was finished as its ``partial_result``.
     """
-    start = perf_counter()
+    start = start_of_run()
     results = Findings()
     ids = identities(checks)
     error: TestCaseError | None = None
@@ -244,7 +234,7 @@ async def run_test_case(name: str | None, trace: Trace, checks: Sequence[Check],
             results += [skipped(check, check_id) for check, check_id in zip(checks[done:], ids[done:], strict=True)]
             stopped.partial_result = _case_result(name, results, cancelled(), options, start)  # type: ignore[attr-defined]
         raise
-    if options.strict and set(results.statuses()) <= {"skip"}:
+    if options.strict and not any_verdict(results.statuses()):
         error = nothing_was_checked()
     return _case_result(name, results, error, options, start)
 

@@ -112,8 +112,8 @@ class Path:
             found = self._walk(trace)
             if type(found) in SCALARS:
                 return found
-            return self._no_match if found is ABSENT else to_plain(found, opaque=view)
-        return to_plain(self.raw(trace), opaque=view)
+            return self._no_match if found is ABSENT else view(to_plain(found, opaque=view))
+        return view(to_plain(self.raw(trace), opaque=view))
 
     def raw(self, trace: Any) -> Any:
         """As `resolve`, with each value as it is held by the trace: read it, do not change it."""

@@ -23,10 +23,12 @@ from giskard.checks.core.check_result import (
     CheckStatus,
     Findings,
     Metric,
+    Outcome,
     Result,
     Severity,
     Text,
     Verdict,
+    any_verdict,
     counted,
 )
 from giskard.checks.core.interaction.trace import Trace
@@ -37,6 +39,7 @@ __all__ = [
     "CheckResult",
     "CheckStatus",
     "Metric",
+    "Outcome",
     "Result",
     "ScenarioAttempt",
     "ScenarioResult",
@@ -126,7 +129,7 @@ def _readable(results: Any) -> list[CheckResult]:
     return results.results() if type(results) is Findings else results
 
 
-class TestCaseResult(Document, Result):
+class TestCaseResult(Document, Outcome):
     """What the checks of a test case, or of a scenario's step, found."""
 
     __test__ = False
@@ -147,14 +150,21 @@ class TestCaseResult(Document, Result):
         """ERROR when `error` is set or a check errored, else FAIL, else SKIP when all were skipped, else PASS."""
         if self.error is not None:
             return TestCaseStatus.ERROR
+        return TestCaseStatus(roll_up(self._statuses()))
+
+    def _statuses(self) -> Iterable[str]:
         found = self.__dict__["results"]
-        statuses = found.statuses() if type(found) is Findings else map(_effective, found)
-        return TestCaseStatus(roll_up(statuses))
+        return found.statuses() if type(found) is Findings else map(_effective, found)
 
     @property
-    def passed(self) -> bool:
-        """Whether the status is PASS."""
-        return self.status is TestCaseStatus.PASS
+    def has_verdict(self) -> bool:
+        """Whether a check came to a verdict, or should have: not all of them were skipped."""
+        return any_verdict(self._statuses())
+
+    @property
+    def nothing_checked(self) -> bool:
+        """Whether it passed without a single verdict: no check ran, or there is none."""
+        return self.passed and not self.has_verdict
 
     @property
     def failed(self) -> bool:
@@ -165,11 +175,6 @@ class TestCaseResult(Document, Result):
     def errored(self) -> bool:
         """Whether any check errored, or the case itself."""
         return self.error is not None or any(result.errored for result in self.results)
-
-    @property
-    def skipped(self) -> bool:
-        """Whether there are checks and all of them were skipped."""
-        return self.status is TestCaseStatus.SKIP
 
     @property
     def failures_and_errors(self) -> list[CheckResult]:
@@ -230,7 +235,7 @@ def _load_trace_by(value: Any, handler: Callable[[Any], Any]) -> Any:
     return load_trace(value, handler)  # which pydantic would not give the handler, as it has a default
 
 
-class _Attempt(Result, Generic[TraceT]):
+class _Attempt(Outcome, Generic[TraceT]):
     """What one run through a scenario's steps found."""
 
     steps: list[TestCaseResult] = Field(default_factory=list[TestCaseResult])
@@ -247,29 +252,14 @@ class _Attempt(Result, Generic[TraceT]):
         return ScenarioStatus(roll_up(step.status for step in self.steps))
 
     @property
-    def passed(self) -> bool:
-        """Whether the status is PASS."""
-        return self.status is ScenarioStatus.PASS
-
-    @property
-    def failed(self) -> bool:
-        """Whether the status is FAIL."""
-        return self.status is ScenarioStatus.FAIL
-
-    @property
-    def errored(self) -> bool:
-        """Whether the status is ERROR."""
-        return self.status is ScenarioStatus.ERROR
-
-    @property
-    def skipped(self) -> bool:
-        """Whether the status is SKIP."""
-        return self.status is ScenarioStatus.SKIP
+    def has_verdict(self) -> bool:
+        """Whether a check of any step came to a verdict, or should have: not all of them were skipped."""
+        return any(step.has_verdict for step in self.steps)
 
     @property
     def nothing_checked(self) -> bool:
         """Whether it passed without a single verdict: no check ran, or there is none."""
-        return self.passed and all(result.skipped for step in self.steps for result in step.results)
+        return self.passed and not self.has_verdict
 
     @property
     def failures_and_errors(self) -> list[CheckResult]:

@@ -26,7 +26,7 @@ from giskard.checks.core.result import (
     TestCaseError,
     TestCaseResult,
 )
-from giskard.checks.core.timing import clock_since, milliseconds
+from giskard.checks.core.timing import Clock, clock_since, milliseconds, start_of_run
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.ids import new_id
 from giskard.checks.utils.lazy import asyncio
@@ -72,7 +72,7 @@ async def run_scenario(
 
     A real cancellation, or Ctrl+C, comes out with what was finished as its ``partial_result``.
     """
-    start = perf_counter()
+    start = start_of_run()
     observers = options.observers
     ids = identities(check for step in scenario.steps for check in step.checks)
     event: dict[str, Any] = {
@@ -134,7 +134,8 @@ class _Run:
         self.steps: list[TestCaseResult] = []
         self.completed = False  # whether all steps ran and passed
         self.start = perf_counter()
-        self.clock = (self.start, 0.0)
+        self.clock: Clock = (self.start, 0.0)
+        self.first_chunk: float | None = None  # of its first turn that was streamed, in seconds
         # Of the step that runs now:
         self._step_start = self.start
         self._step_turns = 0
@@ -167,9 +168,9 @@ class _Run:
 
     def _close(self) -> None:
         self.steps.extend(self._skipped(index) for index in range(len(self.steps), len(self.scenario.steps)))
-        if self.options.strict and all(result.skipped for step in self.steps for result in step.results):
+        if self.options.strict and not any(step.has_verdict for step in self.steps):
             self._blame(nothing_was_checked())
-        self.clock = clock_since(self.start)
+        self.clock = (*clock_since(self.start), self.first_chunk)
         if self.watched:
             self.options.observers.notify(RunEvent(kind="attempt_ended", **self.event, result=self.result()))
 
@@ -225,6 +226,7 @@ class _Run:
             self._step_start = perf_counter()
             self._step_turns = len(self.trace.interactions)
             self._step_results = results = Findings()
+            self.attempt.first_chunk = None
             self._phase = "input_generation"
             checks = step.checks
             ids = self.ids[first : first + len(checks)]
@@ -275,12 +277,16 @@ class _Run:
             self._notify_turn("turn_ended", turn)
 
     def _notify_turn(self, kind: Any, subject: Any) -> None:
-        event = {**self.event, "subject": subject, "step_index": len(self.steps)}
+        event: dict[str, Any] = {**self.event, "subject": subject, "step_index": len(self.steps)}
         self.options.observers.notify(RunEvent(kind=kind, **event))
 
     def _step_result(self, error: TestCaseError | None) -> TestCaseResult:
         turns = len(self.trace.interactions)
-        clock = clock_since(self._step_start)
+        clock: Clock = clock_since(self._step_start)
+        first_chunk = self.attempt.first_chunk
+        if first_chunk is not None:
+            clock = (*clock, first_chunk)
+            self.first_chunk = first_chunk if self.first_chunk is None else self.first_chunk
         return construct(
             TestCaseResult,
             {
@@ -359,7 +365,7 @@ def _scenario_result(
     values = {
         **attempts[-1].values(),
         "duration_ms": milliseconds(clock),
-        "timing": clock,
+        "timing": (*clock, attempts[-1].first_chunk),
         "scenario_name": scenario.name,
         "multiple_runs": multiple_runs,
         "runs_executed": len(attempts),
@@ -402,10 +408,9 @@ def not_run(
     """The result of a scenario or test case that `error` kept from running: it is marked, not left out."""
     steps = getattr(member, "steps", [member])
     results: list[TestCaseResult] = []
-    seen: dict[str, int] = {}
+    ids = iter(identities(check for step in steps for check in step.checks))
     for step in steps:
-        pairs = zip(step.checks, identities(step.checks, seen), strict=True)
-        skips = [skipped(check, check_id) for check, check_id in pairs]
+        skips = [skipped(check, next(ids)) for check in step.checks]
         results.append(TestCaseResult(results=skips, run_id=options.run_id))
     results[:1] = [(results[0] if results else TestCaseResult(results=[])).model_copy(update={"error": error})]
     return ScenarioResult(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import time
+from bisect import bisect_right
 from datetime import UTC, datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import Field, GetCoreSchemaHandler, PlainSerializer
 from pydantic_core import CoreSchema, core_schema
 
-__all__ = ["Clock", "Timing", "TimingField", "TimingOf", "clock_since", "milliseconds"]
+__all__ = ["Clock", "Timing", "TimingField", "TimingOf", "clock_since", "milliseconds", "start_of_run"]
 
-# The wall clock at the monotonic clock's zero: durations are exact, and starts agree with each other.
-_EPOCH = time.time() - time.perf_counter()
+# A reading of `time.perf_counter` at the start, the seconds it took, and, of what streamed, those to the first chunk:
+# what a result keeps while it stays in its process.  The garbage collector need not look into it.
+Clock = tuple[float, float] | tuple[float, float, float | None]
 
 
 class Timing:
@@ -20,34 +23,31 @@ class Timing:
 
     Parameters
     ----------
-    start
-        A reading of `time.perf_counter`, in seconds.
+    started_at
+        An aware datetime.
     seconds
         How long it took.
     time_to_first_chunk
-        Seconds from the start to the first chunk of a stream, None when nothing was streamed.
+        Seconds from the call of a target to the first chunk of its stream, None when nothing was streamed. A step has
+        that of its first turn that was streamed, a scenario that of its first step that has one.
     """
 
-    __slots__ = ("_start", "seconds", "time_to_first_chunk")
+    __slots__ = ("seconds", "started_at", "time_to_first_chunk")
 
-    def __init__(self, start: float, seconds: float, time_to_first_chunk: float | None = None) -> None:
-        self._start = start
+    def __init__(self, started_at: datetime, seconds: float, time_to_first_chunk: float | None = None) -> None:
+        self.started_at = started_at
         self.seconds = seconds
         self.time_to_first_chunk = time_to_first_chunk
-
-    @property
-    def started_at(self) -> datetime:
-        """The start, as an aware datetime in UTC."""
-        return datetime.fromtimestamp(_EPOCH + self._start, UTC)
 
     def __eq__(self, other: object) -> bool:
         return self.dump() == other.dump() if isinstance(other, Timing) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash((self._start, self.seconds))
+        return hash((self.started_at, self.seconds))
 
     def __repr__(self) -> str:
-        return f"Timing(started_at={self.started_at.isoformat()!r}, seconds={self.seconds!r})"
+        first = "" if self.time_to_first_chunk is None else f", time_to_first_chunk={self.time_to_first_chunk!r}"
+        return f"Timing(started_at={self.started_at.isoformat()!r}, seconds={self.seconds!r}{first})"
 
     def dump(self) -> dict[str, Any]:
         """As JSON data."""
@@ -58,8 +58,14 @@ class Timing:
         }
 
     @classmethod
+    def of(cls, clock: Clock) -> Timing:
+        """The timing that readings of this process's clock stand for."""
+        first_chunk = clock[2] if len(clock) == 3 else None
+        return cls(datetime.fromtimestamp(_wall.time_of(clock[0]), UTC), clock[1], first_chunk)
+
+    @classmethod
     def load(cls, data: Any) -> Timing:
-        """What `dump` gave, turned back.
+        """What `dump` gave, turned back; a timing or a `Clock` as well.
 
         Raises
         ------
@@ -69,10 +75,10 @@ class Timing:
         if isinstance(data, Timing):
             return data
         if isinstance(data, tuple):
-            return cls(*cast("Clock", data))
+            return cls.of(data)  # pyright: ignore[reportUnknownArgumentType]
         try:
-            started = datetime.fromisoformat(data["started_at"]).timestamp()
-            return cls(started - _EPOCH, float(data["seconds"]), data.get("time_to_first_chunk"))
+            started = datetime.fromisoformat(data["started_at"]).astimezone(UTC)
+            return cls(started, float(data["seconds"]), data.get("time_to_first_chunk"))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"expected started_at (ISO 8601) and seconds, got {data!r}: {error}") from None
 
@@ -81,8 +87,35 @@ class Timing:
         return core_schema.no_info_plain_validator_function(cls.load)
 
 
-Clock = tuple[float, float]
-"""A start and a duration, as a result holds them: the garbage collector need not look into it."""
+class _WallClock:
+    """Tells what time it was at a reading of `time.perf_counter`, whose durations are exact.
+
+    While a machine sleeps that counter stands still, and a clock that is set does not move it: how far the two are
+    apart is looked at again whenever a run starts, and each reading goes by what was found last before it.
+    """
+
+    def __init__(self) -> None:
+        self._since = [-math.inf]
+        self._apart = [time.time() - time.perf_counter()]
+
+    def look(self) -> float:
+        """Look at both clocks; the reading of the counter."""
+        now = time.perf_counter()
+        apart = time.time() - now
+        if abs(apart - self._apart[-1]) > 1:
+            self._since.append(now)
+            self._apart.append(apart)
+        return now
+
+    def time_of(self, reading: float) -> float:
+        """Seconds since 1970 at a reading of the counter."""
+        return reading + self._apart[bisect_right(self._since, reading) - 1]
+
+
+_wall = _WallClock()
+
+start_of_run = _wall.look
+"""A reading of `time.perf_counter`, for what starts now; it also keeps the wall clock right."""
 
 
 def _dump(timing: Any) -> dict[str, Any] | None:
@@ -105,7 +138,7 @@ class TimingOf:
         raise AttributeError("timing of a result cannot be set")
 
 
-def clock_since(start: float) -> Clock:
+def clock_since(start: float) -> tuple[float, float]:
     """From `start`, a reading of `time.perf_counter`, until now."""
     return start, time.perf_counter() - start
 

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from typing_extensions import TypeVar
 
-try:  # pydantic >= 2.14 has it at its root and warns about the older place
-    from pydantic import MISSING  # pyright: ignore
-except ImportError:  # pragma: no cover - depends on the pydantic installed
-    from pydantic.experimental.missing_sentinel import MISSING  # pyright: ignore
+from giskard.checks.utils.missing import MISSING
 
 if TYPE_CHECKING:
     from giskard.checks.core.interaction.trace import Trace

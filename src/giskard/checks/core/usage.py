@@ -5,13 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, ConfigDict, Field
 
-from giskard.checks.utils.json_safe import json_safe
+from giskard.checks.utils.json_safe import JsonSafe
 
 __all__ = ["ToolCall", "Usage"]
-
-JsonSafe = PlainSerializer(json_safe, when_used="json")
 
 
 class Usage(BaseModel):

@@ -17,6 +17,7 @@ class SuiteLike(Protocol):
 
     results: list[ScenarioResult[Any]]
     duration_ms: int
+    seconds: float
     recommendation: str | None
 
 
@@ -39,7 +40,7 @@ class Member:
     @property
     def nothing_checked(self) -> bool:
         """Whether it passed without a single verdict."""
-        return self.status == "pass" and all(check.status == "skip" for step in self.steps for check in step.results)
+        return self.source.nothing_checked
 
     @property
     def turns(self) -> Sequence[Any]:
@@ -60,6 +61,7 @@ class SuiteView:
     name: str
     members: Sequence[Member]
     duration_ms: int
+    seconds: float
     recommendation: str | None = None
     run_id: str | None = None
     timing: Any = None
@@ -98,6 +100,7 @@ def _view(result: Any, name: str, members: list[Member]) -> SuiteView:
         name=name,
         members=members,
         duration_ms=result.duration_ms,
+        seconds=result.seconds,
         recommendation=getattr(result, "recommendation", None),
         run_id=getattr(result, "run_id", None),
         timing=getattr(result, "timing", None),
@@ -112,7 +115,7 @@ def _of_scenario(result: ScenarioResult[Any]) -> Member:
         status=roll_up(statuses),
         steps=result.steps,
         step_statuses=statuses,
-        seconds=seconds_of(result),
+        seconds=result.seconds,
         source=result,
         scenario=result,
     )
@@ -125,12 +128,6 @@ def _of_case(result: TestCaseResult) -> Member:
         status=status,
         steps=[result],
         step_statuses=[status],
-        seconds=seconds_of(result),
+        seconds=result.seconds,
         source=result,
     )
-
-
-def seconds_of(result: ScenarioResult[Any] | TestCaseResult) -> float:
-    """How long it took; exact where a clock was kept."""
-    timing = result.timing
-    return timing.seconds if timing is not None else result.duration_ms / 1000

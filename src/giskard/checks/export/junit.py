@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from giskard.checks.core.result import CheckResult, TestCaseResult
 from giskard.checks.export._files import write_atomically
 from giskard.checks.export._log import failed_checks, log_of_check, log_of_member, reason_of, reasons
-from giskard.checks.export._results import AnyResult, Member, SuiteView, as_suite, seconds_of
+from giskard.checks.export._results import AnyResult, Member, SuiteView, as_suite
 from giskard.checks.utils.text import cut, visible
 
 __all__ = ["Granularity", "to_junit_xml"]
@@ -105,7 +105,7 @@ def _of_checks(suite: SuiteView) -> Iterator[_Case]:
                 yield _Case(
                     classname=classname,
                     name=f"step {number}",
-                    seconds=seconds_of(step),
+                    seconds=step.seconds,
                     log=lambda member=member: log_of_member(member),
                     **outcome,
                 )
@@ -129,7 +129,7 @@ def _of_check(classname: str, member: Member, check: CheckResult) -> _Case:
     return _Case(
         classname=classname,
         name=check.name,
-        seconds=check.timing.seconds if check.timing is not None else 0.0,
+        seconds=check.seconds,
         log=(lambda: log_of_member(member)) if blamed else (lambda: log_of_check(check)),
         **_outcome(status, [TestCaseResult(results=[check])]),
     )
@@ -224,10 +224,9 @@ def _document(suite: SuiteView, cases: Iterable[_Case], expected: int) -> str:
         writer.add(case)
     name = _quoted(visible(cut(suite.name, _NAME)))
     counts = writer.counts
-    seconds = suite.timing.seconds if suite.timing is not None else suite.duration_ms / 1000
     common = (
         f'name="{name}" tests="{sum(counts.values())}" failures="{counts["fail"]}" errors="{counts["error"]}" '
-        f'time="{seconds:.3f}"'
+        f'time="{suite.seconds:.3f}"'
     )
     return "".join(
         [

@@ -65,7 +65,7 @@ def print_scenario(result: ScenarioResult[Any], console: Console | None = None) 
         _step(page, step, where(number, len(result.steps), added, len(turns)))
     _attempts(page, result)
     page.add()
-    _verdict(page, result, result.steps, result.nothing_checked)
+    _verdict(page, result, result.steps)
     page.flush()
 
 
@@ -104,17 +104,15 @@ def _attempts(page: Page, result: ScenarioResult[Any]) -> None:
     page.add()
     for attempt in result.attempts:
         glyph, style = mark_of(page, attempt.status.value)
-        took = duration(attempt.timing.seconds if attempt.timing is not None else attempt.duration_ms / 1000)
+        took = duration(attempt.seconds)
         page.add((f"{glyph} ", style), (f"attempt {attempt.trial}: {attempt.status.upper()} in {took}", ""))
 
 
-def _verdict(
-    page: Page, result: ScenarioResult[Any] | TestCaseResult, steps: Sequence[TestCaseResult], nothing_checked: bool
-) -> None:
+def _verdict(page: Page, result: ScenarioResult[Any] | TestCaseResult, steps: Sequence[TestCaseResult]) -> None:
     text = tally(check for step in steps for check in step.results)
-    if nothing_checked:
+    if result.nothing_checked:
         text += ": nothing was checked"
-    took = duration(result.timing.seconds if result.timing is not None else result.duration_ms / 1000)
+    took = duration(result.seconds)
     status = result.status.value
     glyph, style = mark_of(page, status)
     page.add_rows(
@@ -134,7 +132,6 @@ def print_test_case(result: TestCaseResult, console: Console | None = None) -> N
     status = result.status.value
     page.rule(page.line(result.name or "Test case"), status.upper(), status)
     _step(page, result)
-    nothing = result.passed and all(check.skipped for check in result.results)
     page.add()
-    _verdict(page, result, [result], nothing)
+    _verdict(page, result, [result])
     page.flush()

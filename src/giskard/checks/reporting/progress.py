@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from giskard.checks.core.events import RunEvent, RunObserver
+from giskard.checks.utils.terminal import is_watched
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
 __all__ = ["progress_observer"]
-
-_OFF = frozenset({"", "0", "false", "no", "off"})
 
 
 @contextlib.contextmanager
@@ -39,7 +37,7 @@ def progress_observer(total: int | None = None, console: Console | None = None) 
         To be among the run's observers.
     """
     stream: Any = sys.stderr if console is None else console.file
-    if not _is_terminal(stream):
+    if not is_watched(stream):
         yield _Nobody()
         return
     progress = _bar(console)
@@ -54,21 +52,12 @@ def progress_observer(total: int | None = None, console: Console | None = None) 
         progress.stop()
 
 
-def _is_terminal(stream: Any) -> bool:
-    if os.environ.get("CI", "").strip().lower() not in _OFF or os.environ.get("TERM", "").lower() == "dumb":
-        return False
-    try:
-        return bool(stream.isatty())
-    except (AttributeError, ValueError, OSError):  # none at all, closed, or not a real file
-        return False
-
-
 def _bar(console: Console | None) -> Progress:
     from rich.console import Console  # noqa: PLC0415 - only terminals need it
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
     # What a target prints to a stdout that is piped elsewhere goes there, and not above the bar.
-    prints_here = _is_terminal(sys.stdout)
+    prints_here = is_watched(sys.stdout)
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=30),

@@ -76,7 +76,7 @@ class SuiteLike(Protocol):
     """What a suite's result has."""
 
     results: list[ScenarioResult[Any]]
-    duration_ms: int
+    seconds: float
     recommendation: str | None
 
     def group_by(self, key: str) -> GroupedLike:
@@ -127,10 +127,7 @@ def print_report(
 
 def _status(result: ScenarioResult[Any]) -> str:
     """Its state; "nothing" for a pass in which nothing was checked."""
-    status = result.status
-    if status == "pass" and all(check.status == "skip" for step in result.steps for check in step.results):
-        return "nothing"
-    return status.value
+    return "nothing" if result.nothing_checked else result.status.value
 
 
 # --- the parts of a suite's report -------------------------------------------------------
@@ -338,8 +335,7 @@ def _summary(page: Page, result: SuiteLike, statuses: Sequence[str]) -> None:
             page, "Unchecked", f"in {numbers['nothing']:,} of {numbers['pass']:,} passed nothing was checked", "nothing"
         )
     _fact(page, "Checks", tally(check for item in result.results for step in item.steps for check in step.results))
-    timing = getattr(result, "timing", None)
-    _fact(page, "Duration", duration(timing.seconds if timing is not None else result.duration_ms / 1000))
+    _fact(page, "Duration", duration(result.seconds))
 
 
 def _fact(page: Page, label: str, text: str, style: str = "") -> None:

@@ -7,7 +7,6 @@ import contextvars
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any, cast
 
 from giskard.checks.core import late
@@ -19,11 +18,14 @@ from giskard.checks.core.result import ScenarioResult, TestCaseResult
 from giskard.checks.core.scenario import Scenario
 from giskard.checks.core.scenario_execution import Targets, case_result, not_run
 from giskard.checks.core.testcase import TestCase
+from giskard.checks.core.timing import start_of_run
 from giskard.checks.utils.context import InContext
+from giskard.checks.utils.ids import stable_ids
 from giskard.checks.utils.lazy import asyncio
+from giskard.checks.utils.terminal import is_watched
 from giskard.checks.utils.threads import WorkerPool
 
-__all__ = ["SuiteRun", "positive_or_none"]
+__all__ = ["SuiteRun"]
 
 Member = Scenario | TestCase
 
@@ -32,31 +34,6 @@ def _say_where(error: BaseException, scenario_id: str) -> None:
     """Add the scenario to what the traceback of `error` shows."""
     with contextlib.suppress(Exception):  # an error of the user's may refuse to be changed
         error.add_note(f"raised in scenario {scenario_id!r}; with return_exception=True it would be an ERROR of it")
-
-
-def positive_or_none(name: str, value: Any) -> int | None:
-    """`value` when it is None or a positive whole number.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Otherwise.
-    """
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} is {value!r} ({type(value).__name__}), expected a positive whole number or None")
-    if value < 1:
-        raise ValueError(f"{name} is {value}, expected at least 1, or None for no limit")
-    return value
-
-
-def is_terminal(stream: Any) -> bool:
-    """Whether somebody looks at `stream`; a closed one is looked at by nobody."""
-    try:
-        return bool(stream is not None and stream.isatty())
-    except ValueError:
-        return False
 
 
 @dataclass(kw_only=True)
@@ -79,21 +56,26 @@ class SuiteRun:
     progress: bool
     finish: Callable[[list[ScenarioResult], str, float], Any]
     results: dict[int, ScenarioResult] = field(default_factory=dict[int, ScenarioResult])
-    start: float = field(default_factory=perf_counter)
+    start: float = field(default_factory=start_of_run)
+    ids: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Work out the identities of the scenarios."""
+        self.ids = stable_ids(member.id or member.name or "Unnamed test case" for member in self.members)
 
     async def complete(self) -> Any:
         """Run everything; the suite's result.
 
         A real cancellation comes out with what was finished as its ``partial_result``.
         """
-        if self.progress and is_terminal(sys.stderr):
+        if self.progress and is_watched(sys.stderr):
             with late.resolve_late("progress")(len(self.members)) as observer:
                 self.options = self.options.observed_by(observer)
                 return await self._complete()
         return await self._complete()
 
     async def _complete(self) -> Any:
-        self.start = perf_counter()
+        self.start = start_of_run()
         self._notify("run_started", total=len(self.members))
         if self.timeout is not None:
             deadline = (asyncio.get_running_loop().time() + self.timeout, self.timeout)
@@ -101,7 +83,7 @@ class SuiteRun:
         concurrency = 1
         if self.parallel:
             concurrency = max(1, min(self.max_concurrency or len(self.members), len(self.members)))
-        ids = self._ids()
+        ids = self.ids
         todo = iter(range(len(self.members)))
         try:
             with WorkerPool(concurrency) as pool:
@@ -190,25 +172,14 @@ class SuiteRun:
 
     def partial_result(self) -> Any:
         """The suite's result of what is finished by now; the rest is marked as not run."""
-        ids = self._ids()
         cancelled = failure_of(
             asyncio.CancelledError("not run: the run was cancelled or interrupted before"), "cancelled"
         )
         results = [
-            self.results[index] if index in self.results else not_run(member, ids[index], self.options, cancelled)
+            self.results[index] if index in self.results else not_run(member, self.ids[index], self.options, cancelled)
             for index, member in enumerate(self.members)
         ]
         return self.finish(results, self.options.run_id, self.start)
-
-    def _ids(self) -> list[str]:
-        """The identities of the scenarios: their own, else their names; the second of a name is ``name#2``."""
-        seen: dict[str, int] = {}
-        ids: list[str] = []
-        for member in self.members:
-            name = member.id or member.name or "Unnamed test case"
-            seen[name] = seen.get(name, 0) + 1
-            ids.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-        return ids
 
     def _notify(self, kind: Any, **event: Any) -> None:
         if self.options.observers:

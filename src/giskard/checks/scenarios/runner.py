@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from giskard.checks.core.blocking import blocking
+from giskard.checks.core.events import RunObserver
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.result import ScenarioResult
 from giskard.checks.core.scenario import Scenario
@@ -24,10 +27,22 @@ class ScenarioRunner:
         target: Any = MISSING,
         return_exception: bool = False,
         multiple_runs: int | None = None,
-        **options: Any,
+        *,
+        strict: bool = False,
+        target_factory: Any = None,
+        observers: Sequence[RunObserver] = (),
     ) -> ScenarioResult[AnyTraceT]:
         """As `Scenario.run`; a `target` of None stands for none given."""
-        return await scenario.run(MISSING if target is None else target, return_exception, multiple_runs, **options)
+        return await scenario.run(
+            MISSING if target is None else target,
+            return_exception,
+            multiple_runs,
+            strict=strict,
+            target_factory=target_factory,
+            observers=observers,
+        )
+
+    run_sync = blocking(run, "runner")
 
 
 @functools.cache

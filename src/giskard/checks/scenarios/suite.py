@@ -13,7 +13,7 @@ from giskard.checks.core.blocking import run_blocking
 from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions
 from giskard.checks.core.models import Document, SavedModel, read_result
-from giskard.checks.core.result import Result, ScenarioResult, ScenarioStatus, Text, raise_failures, roll_up
+from giskard.checks.core.result import Outcome, ScenarioResult, ScenarioStatus, Text, raise_failures, roll_up
 from giskard.checks.core.scenario import Scenario
 from giskard.checks.core.scenario_execution import Targets
 from giskard.checks.core.testcase import TestCase
@@ -84,7 +84,7 @@ class GroupedSuiteResult(BaseModel):
     groups: dict[str | None, GroupStats]
 
 
-class SuiteResult(Document, Result):
+class SuiteResult(Document, Outcome):
     """What a run of a suite found, scenario by scenario, in their order."""
 
     results: list[ScenarioResult] = Field(default_factory=list[ScenarioResult])
@@ -137,26 +137,6 @@ class SuiteResult(Document, Result):
         """Passed among those that were not skipped, from 0 to 1; None when nothing counts."""
         counted = self.total - self.skipped_count
         return self.passed_count / counted if counted else None
-
-    @property
-    def passed(self) -> bool:
-        """Whether the status is PASS."""
-        return self.status is ScenarioStatus.PASS
-
-    @property
-    def failed(self) -> bool:
-        """Whether the status is FAIL."""
-        return self.status is ScenarioStatus.FAIL
-
-    @property
-    def errored(self) -> bool:
-        """Whether the status is ERROR."""
-        return self.status is ScenarioStatus.ERROR
-
-    @property
-    def skipped(self) -> bool:
-        """Whether the status is SKIP."""
-        return self.status is ScenarioStatus.SKIP
 
     @property
     def failures_and_errors(self) -> list[ScenarioResult]:
@@ -357,5 +337,5 @@ class Suite(SavedModel, Generic[In, Out]):
             suite_name=self.name,
             suite_id=self.id or self.name,
             run_id=run_id,
-            timing=Timing(*clock),
+            timing=Timing.of(clock),
         )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Sequence
 
+from giskard.checks.core.blocking import blocking
+from giskard.checks.core.events import RunObserver
 from giskard.checks.core.result import TestCaseResult
 from giskard.checks.core.testcase import TestCase
 
@@ -16,9 +18,18 @@ class TestCaseRunner:
 
     __test__ = False
 
-    async def run(self, test_case: TestCase, return_exception: bool = False, **options: Any) -> TestCaseResult:
+    async def run(
+        self,
+        test_case: TestCase,
+        return_exception: bool = False,
+        *,
+        strict: bool = False,
+        observers: Sequence[RunObserver] = (),
+    ) -> TestCaseResult:
         """As `TestCase.run`."""
-        return await test_case.run(return_exception, **options)
+        return await test_case.run(return_exception, strict=strict, observers=observers)
+
+    run_sync = blocking(run, "runner")
 
 
 @functools.cache

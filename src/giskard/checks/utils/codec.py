@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
@@ -21,6 +22,9 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from giskard.checks.utils.frozen import FrozenList
+
+# Python refuses to read and write integers of more than 4,300 digits.
+_MAX_BITS = 14_000
 
 __all__ = ["decode", "encode", "escape", "import_callable", "import_path"]
 
@@ -92,17 +96,15 @@ def encode(value: Any) -> Any:
         When the value cannot come back; the message says what to do.
     """
     kind = cast("type[Any]", type(value))
-    if kind in (str, int, bool, type(None)):
-        return value
-    if kind is float:
-        return value if math.isfinite(value) else {"$type": "float", "value": repr(value)}
+    if kind in _SCALARS:
+        return _SCALARS[kind](value)
     if isinstance(value, Enum):
-        return encode(value.value)
+        return {"$type": "enum", "value": [import_path(kind), encode(value.value)]}
     if isinstance(value, BaseModel):
-        return value if getattr(value, "_saves_itself", False) else encode(value.model_dump())
+        return value if getattr(kind, "_saves_itself", False) else _encode_model(value, encode)
     if isinstance(value, Mapping):
         return _encode_mapping(cast("Mapping[Any, Any]", value))
-    if isinstance(value, list):
+    if isinstance(value, list) or getattr(kind, "_plain_when_saved", False):
         return [encode(item) for item in cast("list[Any]", value)]
     for name, (base, write, _) in _TYPES.items():
         if isinstance(value, base):
@@ -111,12 +113,84 @@ def encode(value: Any) -> Any:
         bases: tuple[Any, ...] = (str, int, float)
         return encode(next(base(value) for base in bases if isinstance(value, base)))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return encode({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+        parts = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+        return _encode_parts(kind, parts)
     if callable(value):
         return {"$callable": import_path(value)}
     raise ValueError(
         f"{kind.__name__} cannot be saved: {value!r:.200}; use JSON values, models, or a callable that makes it"
     )
+
+
+def _encode_int(value: int) -> Any:
+    return value if value.bit_length() <= _MAX_BITS else {"$type": "int", "value": hex(value)}
+
+
+def _encode_float(value: float) -> Any:
+    return value if math.isfinite(value) else {"$type": "float", "value": repr(value)}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _encode_text(value: str) -> Any:
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair: JSON files cannot hold it
+        return {"$type": "str", "value": base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()}
+    return value
+
+
+_SCALARS: dict[type[Any], Callable[[Any], Any]] = {
+    str: _encode_text,
+    int: _encode_int,
+    float: _encode_float,
+    bool: _same,
+    type(None): _same,
+}
+
+
+def _model_parts(value: BaseModel) -> dict[str, Any]:
+    extra: dict[str, Any] = value.__pydantic_extra__ or {}
+    stored = vars(value)
+    return {name: stored[name] for name in type(value).model_fields if name in stored} | extra
+
+
+def _encode_model(value: BaseModel, write: Callable[[Any], Any]) -> Any:
+    """A model by its class and its fields; one of a recorded conversation as plain data."""
+    kind = type(value)
+    if getattr(kind, "_plain_when_saved", False):
+        plain_base = next(base for base in kind.__mro__ if "_plain_when_saved" in base.__dict__)
+        try:
+            import_path(kind)
+        except ValueError:  # a class that nobody can import: what it holds and works out is kept
+            return write(value.model_dump())
+        if kind is plain_base:
+            return {name: write(item) for name, item in _model_parts(value).items()}
+    return {"$type": "object", "value": [import_path(kind), write(_model_parts(value))]}
+
+
+def _encode_parts(kind: type[Any], parts: dict[str, Any]) -> Any:
+    """An instance of a class that can be imported, by its class and its fields."""
+    return {"$type": "object", "value": [import_path(kind), encode(parts)]}
+
+
+def _object(saved: Any) -> Any:
+    path, parts = saved
+    kind: Any = import_callable(path)
+    if not isinstance(kind, type) or not (issubclass(kind, BaseModel) or dataclasses.is_dataclass(kind)):
+        raise ValueError(f"{path!r} is no model and no dataclass")  # a file must not call what it likes
+    values = decode(parts)
+    return kind.model_validate(values) if issubclass(kind, BaseModel) else kind(**values)
+
+
+def _enum_member(saved: Any) -> Any:
+    path, value = saved
+    kind: Any = import_callable(path)
+    if not isinstance(kind, type) or not issubclass(kind, Enum):
+        raise ValueError(f"{path!r} is no enum")
+    return kind(decode(value))
 
 
 def _encode_mapping(value: Mapping[Any, Any]) -> Any:
@@ -130,16 +204,16 @@ def _encode_mapping(value: Mapping[Any, Any]) -> Any:
 def escape(value: Any) -> Any:
     """`value` as a Python dump holds it: as it is, but what `decode` would take for an encoded value is marked."""
     if isinstance(value, BaseModel):
-        return value if getattr(value, "_saves_itself", False) else escape(value.model_dump())
-    if type(value) in (list, FrozenList):
+        return value if getattr(type(value), "_saves_itself", False) else _encode_model(value, escape)
+    if isinstance(value, Fraction):  # pydantic writes it as text
+        return encode(value)
+    if type(value) in (list, FrozenList) or getattr(type(value), "_plain_when_saved", False):
         return [escape(item) for item in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
     data = cast("dict[Any, Any]", value)
-    if not _OWN.isdisjoint(data):
-        return data
     escaped = {key: escape(item) for key, item in data.items()}
-    return {"$literal": escaped} if data.keys() in _MARKS else escaped
+    return {"$literal": escaped} if data.keys() in _MARKS or not _OWN.isdisjoint(data) else escaped
 
 
 def decode(value: Any) -> Any:
@@ -158,9 +232,18 @@ def decode(value: Any) -> Any:
         return {key: decode(item) for key, item in cast("dict[str, Any]", data["$literal"]).items()}
     if data.keys() == {"$callable"} and isinstance(data["$callable"], str):
         return import_callable(data["$callable"])
-    if data.keys() == {"$type", "value"} and data["$type"] in _TYPES:
-        return _TYPES[data["$type"]][2](data["value"])
+    if data.keys() == {"$type", "value"}:
+        return _decode_tagged(data["$type"], data["value"])
     return {key: decode(item) for key, item in data.items()}
+
+
+def _decode_tagged(name: Any, saved: Any) -> Any:
+    if not isinstance(name, str) or name not in _TYPES:
+        raise ValueError(f"$type is {name!r:.100}; expected one of {', '.join(_TYPES)}")
+    try:
+        return _TYPES[name][2](saved)
+    except Exception as error:
+        raise ValueError(f"{saved!r:.200} is no saved {name}: {error}") from None
 
 
 def _pairs(items: Any) -> dict[Any, Any]:
@@ -173,7 +256,7 @@ _TYPES: dict[str, _Codec] = {
     "tuple": (tuple, lambda v: [encode(item) for item in v], lambda v: tuple(decode(v))),
     "set": (set, lambda v: [encode(item) for item in sorted(v, key=repr)], lambda v: set(decode(v))),
     "frozenset": (frozenset, lambda v: [encode(item) for item in sorted(v, key=repr)], lambda v: frozenset(decode(v))),
-    "bytes": (bytes, lambda v: base64.b64encode(v).decode(), base64.b64decode),
+    "bytes": (bytes, lambda v: base64.b64encode(v).decode(), lambda v: base64.b64decode(v, validate=True)),
     "datetime": (datetime, datetime.isoformat, datetime.fromisoformat),
     "date": (date, date.isoformat, date.fromisoformat),
     "time": (time, time.isoformat, time.fromisoformat),
@@ -181,6 +264,11 @@ _TYPES: dict[str, _Codec] = {
     "decimal": (Decimal, str, Decimal),
     "uuid": (UUID, str, UUID),
     "complex": (complex, repr, complex),
+    "fraction": (Fraction, str, Fraction),
+    "int": ((), repr, lambda v: int(v, 16)),
+    "str": ((), repr, lambda v: base64.b64decode(v, validate=True).decode("utf-8", "surrogatepass")),
+    "enum": ((), repr, _enum_member),
+    "object": ((), repr, _object),
     "float": ((), repr, float),
     "dict": ((), repr, _pairs),
 }

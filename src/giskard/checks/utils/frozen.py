@@ -19,6 +19,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
+from giskard.checks.utils.plain import is_mock_call
+
 __all__ = ["FrozenDict", "FrozenList", "FrozenSet", "freeze", "is_safe", "thaw", "type_name", "view"]
 
 
@@ -143,8 +145,34 @@ def freeze(value: Any) -> Any:
         return value
     try:
         return _freeze(value, {})
-    except RecursionError:  # nested too deep to be copied
+    except RecursionError:
+        return _freeze_deep(value)
+
+
+def _freeze_deep(value: Any) -> Any:
+    """`freeze` of what is nested too deep for a recursion: dicts and lists are followed one by one."""
+    if type(value) is not dict and type(value) is not list:
         return value
+    root: list[Any] = [value]
+    frozen: dict[int, FrozenDict | FrozenList] = {}
+    safe = True
+    todo: list[tuple[Any, Any]] = [(root, 0)]
+    while todo:
+        target, place = todo.pop()
+        item = target[place]
+        if type(item) is dict or type(item) is list:
+            out = frozen.get(id(item))
+            if out is None:
+                out = frozen[id(item)] = FrozenDict(item) if type(item) is dict else FrozenList(item)
+                todo.extend((out, part) for part in (out if isinstance(out, FrozenDict) else range(len(out))))
+        else:
+            out = freeze(item)
+            safe = safe and is_safe(out)
+        (_set_item if isinstance(target, FrozenDict) else _put)(target, place, out)
+    if not safe:
+        for out in frozen.values():
+            out.__class__ = _GUARDED[type(out)]
+    return root[0]
 
 
 def _freeze(value: Any, memo: dict[int, Any]) -> Any:
@@ -166,7 +194,7 @@ def _freeze(value: Any, memo: dict[int, Any]) -> Any:
         return tuple([_freeze(item, memo) for item in value])
     if kind is set:
         return FrozenSet(value)
-    if isinstance(value, _Tuple) and hasattr(kind, "_fields"):
+    if issubclass(kind, _Tuple) and hasattr(kind, "_fields"):
         return _Tuple.__new__(kind, [_freeze(item, memo) for item in value])
     return _copied(value, memo)
 
@@ -200,11 +228,22 @@ def _freeze_list(value: list[Any], memo: dict[int, Any]) -> FrozenList:
 
 
 def _is_array(value: Any) -> bool:
-    return hasattr(value, "setflags") and hasattr(value, "flags") and hasattr(value, "dtype")
+    kind = _type_of(value)  # the class is asked: an instance may answer every name, or raise
+    return hasattr(kind, "setflags") and hasattr(kind, "flags") and hasattr(kind, "dtype")
+
+
+def _is_immutable(value: Any) -> bool:
+    """Whether a value is of an immutable type, and without attributes of its own beside."""
+    try:
+        if not isinstance(value, _IMMUTABLE_BASES):
+            return False
+        return isinstance(value, (enum.Enum, type)) or not getattr(value, "__dict__", None)
+    except Exception:  # a class that answers for itself
+        return False
 
 
 def _copied(value: Any, memo: dict[int, Any]) -> Any:
-    if isinstance(value, _IMMUTABLE_BASES) or _is_mock_call(value):
+    if is_mock_call(_type_of(value)) or _is_immutable(value):
         return value
     try:
         copied = copy.deepcopy(value)
@@ -216,12 +255,6 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
     return copied
 
 
-def _is_mock_call(value: object) -> bool:
-    """Whether it is a `unittest.mock.call`, which is a tuple that answers every attribute."""
-    kind = type(value)
-    return kind.__name__ == "_Call" and kind.__module__ == "unittest.mock"
-
-
 def is_safe(value: Any) -> bool:
     """Whether `value` can be handed out as it is: nothing in it can be changed."""
     kind = _type_of(value)
@@ -229,11 +262,9 @@ def is_safe(value: Any) -> bool:
         return True
     if kind is _GuardedDict or kind is _GuardedList:
         return False
-    if isinstance(value, _Tuple):
-        return _is_mock_call(value) or all(map(is_safe, value))
-    if isinstance(value, _IMMUTABLE_BASES):
-        return True
-    return _is_array(value) and not value.flags.writeable
+    if issubclass(kind, _Tuple):
+        return is_mock_call(kind) or all(map(is_safe, value))
+    return _is_immutable(value) or (_is_array(value) and not value.flags.writeable)
 
 
 def view(value: Any) -> Any:
@@ -243,7 +274,10 @@ def view(value: Any) -> Any:
     """
     if type(value) in _SAFE or is_safe(value):
         return value
-    return _view(value, {})
+    try:
+        return _view(value, {})
+    except RecursionError:  # nested too deep to be copied
+        return value
 
 
 def _view(value: Any, memo: dict[int, Any]) -> Any:
@@ -265,7 +299,7 @@ def _view(value: Any, memo: dict[int, Any]) -> Any:
         return items
     if kind is tuple:
         return tuple([_view(item, memo) for item in value])
-    if isinstance(value, _Tuple) and hasattr(kind, "_fields"):
+    if issubclass(kind, _Tuple) and hasattr(kind, "_fields"):
         return _Tuple.__new__(kind, [_view(item, memo) for item in value])
     try:
         copied = copy.deepcopy(value)

@@ -129,8 +129,16 @@ async def _driven(generator: Generator[Any, Any, Any]) -> AsyncGenerator[Any, An
             except BaseException as error:  # thrown in by the reader: it goes on to the generator
                 value = generator.throw(error)
             else:
-                value = generator.send(sent)
+                value = generator.send(sent if _takes_what_is_sent(generator) else None)
     except StopIteration:
         return
     finally:
         generator.close()
+
+
+def _takes_what_is_sent(generator: Any) -> bool:
+    """Whether something can be sent into it: not while it does ``yield from`` a list."""
+    inner = generator.gi_yieldfrom
+    while inspect.isgenerator(inner):
+        inner = inner.gi_yieldfrom
+    return inner is None or hasattr(inner, "send")

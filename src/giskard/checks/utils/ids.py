@@ -1,11 +1,12 @@
-"""Short texts that are unique over processes and machines, made in a fraction of a microsecond."""
+"""Identities: short texts that are unique over processes and machines, and names that tell equal things apart."""
 
 from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Iterable
 
-__all__ = ["new_id"]
+__all__ = ["new_id", "stable_ids"]
 
 _START = os.urandom(6).hex()
 _count = itertools.count(1)
@@ -14,3 +15,32 @@ _count = itertools.count(1)
 def new_id() -> str:
     """A text that no other call, in any process, gives."""
     return f"{_START}-{os.getpid():x}-{next(_count):x}"
+
+
+def stable_ids(names: Iterable[str]) -> list[str]:
+    """An id for each of `names`, all of them different, and the same whenever the names are.
+
+    The first of a name has the name itself, the second one ``name#2``, and so on; a number that makes the name of
+    another one is left out.
+
+    Examples
+    --------
+    >>> stable_ids(["x", "y", "x", "x"])
+    ['x', 'y', 'x#2', 'x#3']
+    >>> stable_ids(["x", "x", "x#2"])
+    ['x', 'x#3', 'x#2']
+    """
+    ids = list(names)
+    given = set(ids)
+    if len(given) == len(ids):
+        return ids
+    counts: dict[str, int] = {}
+    for position, name in enumerate(ids):
+        count = counts.get(name, 0) + 1
+        # An id that is made here ends with its own number, so only a name that was given can be equal to it.
+        while count > 1 and f"{name}#{count}" in given:
+            count += 1
+        counts[name] = count
+        if count > 1:
+            ids[position] = f"{name}#{count}"
+    return ids

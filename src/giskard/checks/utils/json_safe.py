@@ -7,11 +7,11 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, PlainSerializer
 
 from giskard.checks.utils.plain import is_mock_call, is_named_tuple
 
-__all__ = ["Shown", "describe", "finite", "json_safe", "tagged", "utf8"]
+__all__ = ["JsonSafe", "Shown", "describe", "finite", "json_safe", "tagged", "utf8"]
 
 # pydantic's serializer stops at 255 levels; what lies deeper is written as text.
 _MAX_DEPTH = 180
@@ -133,6 +133,10 @@ def _is_utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+JsonSafe = PlainSerializer(json_safe, when_used="json")
+"""Annotates a field that may hold anything: in JSON dumps it is written as `json_safe` gives it."""
 
 
 def _safe_text(text: str) -> Any:

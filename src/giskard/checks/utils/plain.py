@@ -12,21 +12,15 @@ from typing import Any, Final, cast
 
 from pydantic import BaseModel, RootModel
 
-try:  # pydantic >= 2.14 has it at its root and warns about the older place
-    from pydantic import MISSING as _MISSING  # pyright: ignore
-except ImportError:  # pragma: no cover - depends on the pydantic installed
-    from pydantic.experimental.missing_sentinel import MISSING as _MISSING  # pyright: ignore
+from giskard.checks.utils.missing import MISSING
 
 __all__ = [
-    "MISSING",
     "SCALARS",
     "is_mock_call",
     "is_named_tuple",
     "record_items",
     "to_plain",
 ]
-
-MISSING: Final[object] = cast("object", _MISSING)
 
 SCALARS: Final = frozenset((str, int, float, bool, type(None)))
 """The types that nothing lies below, by far the most frequent ones of recorded data."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Generic, TypeVar, cast, get_args, overload
+from typing import Any, ClassVar, Generic, TypeVar, cast, get_args, overload
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -24,6 +24,7 @@ class Interactions(Sequence[T], Generic[T]):
     """
 
     __slots__ = ("_items", "_length")
+    _plain_when_saved: ClassVar[bool] = True  # tells utils.codec to write it as a list
 
     def __init__(self, items: Iterable[T] = ()) -> None:
         # A list that may grow at its end, and how much of it belongs to this sequence.

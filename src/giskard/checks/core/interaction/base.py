@@ -23,6 +23,23 @@ class InteractionSpec(Discriminated, Generic[In, Out, TraceT], family="interacti
 
     ``InteractionSpec(inputs=…, outputs=…, metadata=…)`` makes an `Interact`.  Subclass it, implement `generate`
     and register a kind to make turns in another way.
+
+    Examples
+    --------
+    Each ``yield`` gives back the trace with the new turn in it:
+
+    >>> from giskard.checks import Interaction, InteractionSpec, Scenario
+    >>> @InteractionSpec.register("ask_again")
+    ... class AskAgain(InteractionSpec):
+    ...     question: str
+    ...
+    ...     async def generate(self, trace):
+    ...         trace = yield Interaction(inputs=self.question, outputs="Which account?")
+    ...         if trace.last.outputs.endswith("?"):
+    ...             yield Interaction(inputs="The first one.", outputs="It costs 3.00 EUR.")
+    >>> result = Scenario("fee").append(AskAgain(question="What does it cost?")).run_sync()
+    >>> result.final_trace.last.outputs
+    'It costs 3.00 EUR.'
     """
 
     def __new__(cls, *_: Any, **__: Any) -> InteractionSpec[In, Out, TraceT]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import Any, Generic, Self, cast
 
 from pydantic import Field, PositiveFloat
@@ -18,6 +18,7 @@ from giskard.checks.core.interaction.interaction import Interaction, record
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.types import MISSING, In, Out, TraceT
 from giskard.checks.utils.frozen import freeze, thaw
+from giskard.checks.utils.generator import a_generator
 from giskard.checks.utils.injectable import Injectable, resolved_hints
 from giskard.checks.utils.lazy import asyncio
 
@@ -111,7 +112,7 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     async def generate(self, trace: TraceT) -> AsyncGenerator[Interaction[In, Out], TraceT]:
         """Yield a turn for each input."""
-        inputs = _input_stream(self.inputs, trace, self._input_type)
+        inputs = await _values_of(self.inputs, trace, self._input_type)
         try:
             value = await inputs.asend(None)
             while True:
@@ -144,6 +145,8 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
             "conversation_id": attempt.conversation_id,
         }
         outputs, first_chunk = await _limited(bound, values, self.timeout, len(trace.interactions) + 1)
+        if attempt.first_chunk is None:
+            attempt.first_chunk = first_chunk
         if isinstance(outputs, Interaction):
             return cast("Interaction", outputs)
         metadata = self.metadata
@@ -263,8 +266,8 @@ def _bind(name: str, function: Callable[..., Any]) -> Injectable:
     return Injectable(function, INPUT_NAMES, default="trace", types={Trace: "trace"})
 
 
-async def _input_stream(inputs: Any, trace: Any, input_type: Callable[[], Any]) -> AsyncGenerator[Any, Any]:
-    """The inputs, one by one, whatever makes them; each is answered with the updated trace."""
+async def _values_of(inputs: Any, trace: Any, input_type: Callable[[], Any]) -> AsyncGenerator[Any, Any]:
+    """A generator of the inputs, whatever makes them; each is answered with the updated trace."""
     made = inputs
     if inspect.isgenerator(inputs) or inspect.isasyncgen(inputs):
         _refuse_used_up(inputs)
@@ -273,39 +276,7 @@ async def _input_stream(inputs: Any, trace: Any, input_type: Callable[[], Any]) 
         made = bound({"trace": trace, "input_type": input_type() if bound.asks_for("input_type") else None})
         if inspect.isawaitable(made):
             made = await made
-    if inspect.isgenerator(made):
-        made = _as_async(made)
-    if not hasattr(made, "asend"):
-        yield made
-        return
-    try:
-        value = await made.asend(None)
-        while True:
-            value = await made.asend((yield value))
-    except StopAsyncIteration:
-        return
-    finally:
-        await made.aclose()
-
-
-async def _as_async(generator: Generator[Any, Any, Any]) -> AsyncGenerator[Any, Any]:
-    try:
-        value = generator.send(None)
-        while True:
-            trace = yield value
-            value = generator.send(trace if _takes_what_is_sent(generator) else None)
-    except StopIteration:
-        return
-    finally:
-        generator.close()
-
-
-def _takes_what_is_sent(generator: Any) -> bool:
-    """Whether something can be sent into it: not while it does ``yield from`` a list."""
-    inner = generator.gi_yieldfrom
-    while inspect.isgenerator(inner):
-        inner = inner.gi_yieldfrom
-    return inner is None or hasattr(inner, "send")
+    return a_generator(made)
 
 
 def _refuse_used_up(generator: Any) -> None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Generic, Self
+from typing import Annotated, Any, ClassVar, Generic, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from giskard.checks.core.types import In, Out
 from giskard.checks.utils.equality import equal
 from giskard.checks.utils.frozen import FrozenDict, freeze, view
-from giskard.checks.utils.json_safe import Shown, json_safe
+from giskard.checks.utils.json_safe import JsonSafe, Shown
 
 __all__ = ["Interaction", "Recorded", "record"]
 
 # What a snapshot does to a field: frozen after validation, and never a reason for a dump to fail.
-Recorded = (AfterValidator(freeze), PlainSerializer(json_safe, when_used="json"))
+Recorded = (AfterValidator(freeze), JsonSafe)
 
 _EMPTY = FrozenDict()
 _FIELDS = {"inputs", "outputs"}
@@ -44,6 +44,8 @@ class Interaction(BaseModel, Generic[In, Out], frozen=True):
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True, arbitrary_types_allowed=True)
+
+    _plain_when_saved: ClassVar[bool] = True  # tells utils.codec to write it without its class
 
     inputs: Annotated[In, *Recorded]
     outputs: Annotated[Out, *Recorded]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 from typing_extensions import TypeVar
@@ -57,6 +57,8 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
 
     model_config = ConfigDict(defer_build=True, arbitrary_types_allowed=True)
 
+    _plain_when_saved: ClassVar[bool] = True  # tells utils.codec to write it without its class
+
     interactions: Annotated[Sequence[Interaction[In, Out]], InteractionsSchema] = Field(default_factory=_no_turns)
     annotations: Annotated[dict[str, Any], *Recorded] = Field(default_factory=lambda: _EMPTY)
 
@@ -70,8 +72,11 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     def model_post_init(self, context: Any, /) -> None:
-        """Share the set of given fields among all traces that were given the same ones."""
+        """Take snapshots of a subclass's own fields, and share the set of given ones among all traces."""
         share_fields_set(self)
+        if type(self) is not Trace:
+            for name in type(self).model_fields.keys() - Trace.model_fields.keys():
+                self.__dict__[name] = freeze(self.__dict__[name])
 
     @computed_field(return_type=Any)
     @property
@@ -114,9 +119,12 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
 
     def appended(self, interaction: Interaction) -> Self:
         """This trace and one more turn; costs the same at any length."""
-        new = _new(type(self))
-        values = dict(self.__dict__)
-        values["interactions"] = values["interactions"].appended(interaction)
+        cls = type(self)
+        new = _new(cls)
+        stored = self.__dict__
+        # Only the fields: what a subclass worked out of these turns and kept is not true of the next ones.
+        values = {name: stored[name] for name in cls.__pydantic_fields__} if cls is not Trace else dict(stored)
+        values["interactions"] = stored["interactions"].appended(interaction)
         _set(new, "__dict__", values)
         _set(new, "__pydantic_fields_set__", self.__pydantic_fields_set__)
         _set(new, "__pydantic_extra__", self.__pydantic_extra__)

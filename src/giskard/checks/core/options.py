@@ -1,0 +1,95 @@
+"""What a run is given, looked at before anything starts."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from giskard.checks.core.types import MISSING
+
+__all__ = ["GivenTarget", "Seconds", "check_options", "positive_seconds", "valid_target"]
+
+
+def check_options(
+    *,
+    target: Any = MISSING,
+    multiple_runs: int | None = None,
+    max_concurrency: int | None = None,
+    timeout: float | None = None,
+) -> None:
+    """Refuse options that a run cannot have; None stands for "not given", but for the target, of which it is a value.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming the option, its value, and what was expected.
+    """
+    valid_target(target)
+    _positive_int("multiple_runs", multiple_runs, "the scenario's own")
+    _positive_int("max_concurrency", max_concurrency, "no limit")
+    if timeout is not None:
+        positive_seconds(timeout)
+
+
+def valid_target(target: Any) -> Any:
+    """`target`, unless it is what an async function or a generator function gave back when it was called.
+
+    Raises
+    ------
+    TypeError
+        When it is.
+    """
+    called = inspect.iscoroutine(target) or inspect.isasyncgen(target) or inspect.isgenerator(target)
+    if not called:
+        return target
+    name, kind = target.__qualname__, type(target).__name__
+    if inspect.iscoroutine(target):
+        target.close()  # it was never awaited, and is not meant to be
+    raise TypeError(f"target is the {kind} object of {name}(…): pass the function itself, not its call: target={name}")
+
+
+def positive_seconds(value: Any) -> float:
+    """`value` as seconds.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When it is no number, or not a positive finite one.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"timeout is {value!r} ({type(value).__name__}), expected a positive number of seconds or None")
+    if not 0 < value < math.inf:
+        raise ValueError(f"timeout is {value!r}, expected a positive, finite number of seconds, or None for no limit")
+    return value
+
+
+def _positive_int(name: str, value: Any, none: str) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} is {value!r} ({type(value).__name__}), expected a positive whole number or None")
+    if value < 1:
+        raise ValueError(f"{name} is {value}, expected at least 1, or None for {none}")
+
+
+def _as_value_error(check: Callable[[Any], Any]) -> BeforeValidator:
+    """`check` for a field: its TypeError becomes one of the lines of a ValidationError."""
+
+    def checked(value: Any) -> Any:
+        try:
+            return check(value)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+
+    return BeforeValidator(checked)
+
+
+Seconds = Annotated[float, _as_value_error(positive_seconds)]
+"""A field that holds a positive, finite number of seconds."""
+
+GivenTarget = Annotated[Any, _as_value_error(valid_target)]
+"""A field that holds a target."""
