@@ -54,6 +54,32 @@ def test_every_third_party_import_is_a_declared_dependency():
     assert undeclared == set()
 
 
+def test_a_module_with_an_underscore_is_private_to_its_folder():
+    outside = {
+        f"{name_of(path)}: {home / name}"
+        for path in MODULES
+        for home, name in private_modules(path)
+        if not path.is_relative_to(PACKAGE.parent.parent / home)
+    }
+
+    assert outside == set()
+
+
+def private_modules(path: Path) -> set[tuple[Path, str]]:
+    """The folder and the name of each module of this package with an underscore that a module imports."""
+    found: set[tuple[Path, str]] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{name}" for name in names]
+        for parts in (name.split(".") for name in names if name.startswith("giskard.checks.")):
+            for depth, part in enumerate(parts):
+                home = Path(*parts[:depth])
+                if part.startswith("_") and (PACKAGE.parent.parent / home / f"{part}.py").exists():
+                    found.add((home, part))
+    return found
+
+
 def imported(path: Path) -> set[str]:
     """The top-level names that a module imports, in functions too."""
     found: set[str] = set()

@@ -134,3 +134,15 @@ def test_the_typed_form_is_validated():
 def test_the_repr_shows_what_it_holds():
     assert repr(Interaction(inputs="q", outputs="a")) == "Interaction(inputs='q', outputs='a')"
     assert repr(Interaction(inputs="q", outputs="a", metadata={"k": 1})).endswith("metadata={'k': 1})")
+
+
+def test_a_misspelt_field_says_which_one_was_probably_meant():
+    with pytest.raises(ValidationError) as refused:
+        Interaction(input="q", output="a")
+    assert "Interaction has no field 'input'; did you mean 'inputs'?" in str(refused.value)
+    assert "did you mean 'outputs'?" in str(refused.value)
+    assert "inputs\n  Field required" in str(refused.value)
+    with pytest.raises(ValidationError, match="did you mean 'metadata'"):
+        Interaction[str, str](inputs="q", outputs="a", metdata={})
+    with pytest.raises(ValidationError, match="valid integer"):
+        Interaction[int, str](inputs="q", outputs="a")

@@ -230,3 +230,63 @@ def test_run_sync_inside_a_loop_says_what_to_do():
         return await Scenario("s").run()
 
     assert asyncio.run(main()).passed
+
+
+# --- what is put in place later --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("multiple_runs", "many", "valid integer"),
+        ("multiple_runs", 0, "greater than or equal to 1"),
+        ("timeout", -5, "timeout is -5, expected a positive, finite number"),
+        ("timeout", True, r"timeout is True \(bool\)"),
+        ("timeout", "5", r"timeout is '5' \(str\)"),
+        ("tags", "refund", "valid list"),
+        ("tags", [1], "valid string"),
+        ("steps", [1], "Step"),
+        ("annotations", 1, "valid dictionary"),
+        ("trace_type", int, "expected Trace or a subclass"),
+        ("name", None, "valid string"),
+        ("nmae", "s", "nmae"),
+    ],
+)
+def test_a_value_that_no_scenario_can_have_is_refused_when_it_is_set(name, value, message):
+    built = Scenario("s", tags=["a"], multiple_runs=2)
+
+    with pytest.raises(ValueError, match=message):
+        setattr(built, name, value)
+    assert built == Scenario("s", tags=["a"], multiple_runs=2)
+
+
+@pytest.mark.parametrize("kind", [Scenario, Scenario[str, str, Trace]])
+def test_what_is_set_stays_the_very_object(kind):
+    built = kind("s")
+    tags, annotations, steps = ["a"], {"k": [1]}, [Step(checks=[ok])]
+    built.tags, built.annotations, built.steps = tags, annotations, steps
+
+    assert built.tags is tags
+    assert built.annotations is annotations
+    assert built.steps is steps
+    steps.append(Step())
+    assert shape(built) == [(0, 1), (0, 0)]
+    assert kind.model_validate(built.model_dump()) == built
+    built.steps = [{"checks": []}]
+    assert isinstance(built.steps[0], Step)
+    built.timeout = 3
+    built.target = None
+    assert (built.timeout, built.target) == (3.0, None)
+    assert built.model_fields_set >= {"timeout", "target", "tags"}
+
+
+def test_tags_and_annotations_of_a_wrong_type_are_refused():
+    built = Scenario("s")
+
+    with pytest.raises(TypeError, match="got int: 1"):
+        built.with_tags(1)
+    with pytest.raises(ValidationError, match="valid string"):
+        built.with_tags("a", ["b", 2])
+    with pytest.raises(TypeError, match="got str: 'a'"):
+        built.with_annotations("a")
+    assert (built.tags, built.annotations) == ([], {})

@@ -545,3 +545,24 @@ def test_subclasses_of_traces_survive():
     )
 
     assert [type(r.final_trace) for r in result.results] == [Shop, Shop]
+
+
+# --- what is put in place later --------------------------------------------------------------------------
+
+
+def test_a_value_that_no_suite_can_have_is_refused_when_it_is_set():
+    made = suite(scenario("a"))
+
+    for name, value in (("name", 3), ("scenarios", "a"), ("scenarios", [3])):
+        with pytest.raises(ValidationError):
+            setattr(made, name, value)
+    members = [scenario("b")]
+    made.scenarios = members
+    members.append(scenario("c"))
+    assert statuses(run(made)) == ["pass", "pass"]
+
+
+def test_no_two_scenarios_have_the_same_identity():
+    made = suite(scenario("x"), scenario("x"), scenario("x", id="x#2"))
+
+    assert [result.scenario_id for result in run(made).results] == ["x", "x#3", "x#2"]

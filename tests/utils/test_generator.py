@@ -149,3 +149,18 @@ def test_what_the_generator_raises_comes_out(wrap):
             await values.asend(None)
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("wrap", [lambda g: a_generator(g()), lambda g: ValueGenerator(g)()])
+def test_nothing_is_sent_into_a_list_that_is_yielded_from(wrap):
+    got = []
+
+    def inner():
+        got.append((yield 3))
+
+    def source():
+        yield from [1, 2]
+        yield from inner()
+
+    assert read(wrap(source), "a", "b", "c") == [1, 2, 3]
+    assert got == ["c"]

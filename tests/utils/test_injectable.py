@@ -1,10 +1,12 @@
 """Functions called with what their parameters ask for."""
 
 import functools
-from typing import Optional
+import inspect
+from typing import Annotated, Any, Optional, TypeVar
 
 import pytest
 
+from giskard.checks.utils import injectable
 from giskard.checks.utils.injectable import Injectable, class_in, is_async_callable, matches, resolved_hints
 
 
@@ -188,3 +190,105 @@ def test_the_class_in_a_hint():
     assert class_in(int, Trace) is None
     assert class_in(None, Trace) is None
     assert matches(Optional[Trace], Trace)  # noqa: UP045
+
+
+ShopT = TypeVar("ShopT", bound=Shop)
+
+
+@pytest.mark.parametrize("hint", [Optional[Shop], None | Shop, Annotated[Shop, "x"], ShopT, Optional[ShopT]])  # noqa: UP045
+def test_the_class_in_a_hint_around_it(hint):
+    assert class_in(hint, Trace) is Shop
+    assert class_in(list[hint], Trace) is None
+    assert class_in(type[hint], Trace) is None
+
+
+class NewUnion:
+    """A union as Python 3.14 makes it: its origin is a class."""
+
+    def __init__(self, *members):
+        self.__args__ = members
+        self.__origin__ = NewUnion
+
+
+def test_the_origin_of_a_union_may_be_a_class(monkeypatch):
+    monkeypatch.setattr(injectable, "Union", NewUnion)
+
+    assert class_in(NewUnion(int, Shop), Trace) is Shop
+    assert class_in(NewUnion(int, list[Shop]), Trace) is None
+
+
+class Unresolved:
+    """A function of Python 3.14 whose hints name something that is only there for type checkers."""
+
+    @property
+    def __annotations__(self):
+        raise NameError("name 'OnlyForTypeCheckers' is not defined")
+
+    def __call__(self, inputs: Any) -> Any:
+        return inputs
+
+
+def test_hints_that_cannot_be_evaluated_are_no_hints():
+    target = Unresolved()
+    target.__dict__["__annotate__"] = lambda format: {}
+
+    assert resolved_hints(target) == {}
+
+
+def test_a_signature_that_cannot_be_evaluated_takes_the_inputs(monkeypatch):
+    def refuse(function, **options):
+        raise NameError("name 'OnlyForTypeCheckers' is not defined")
+
+    monkeypatch.setattr(inspect, "signature", refuse)
+
+    assert bind(lambda question: question)(VALUES) == "I"
+
+
+class Unevaluated:
+    """`annotationlib` of Python 3.14, as far as it is used."""
+
+    class Format:
+        FORWARDREF = "forward references"
+
+    class ForwardRef:
+        pass
+
+    @classmethod
+    def get_annotations(cls, target, *, format):
+        assert format == cls.Format.FORWARDREF
+        return {"message": cls.ForwardRef(), "history": Shop}
+
+
+def test_hints_that_are_not_evaluated_yet_are_left_out(monkeypatch):
+    def target(message, history):
+        return (message, history)
+
+    monkeypatch.setattr(injectable, "annotationlib", Unevaluated)
+
+    assert resolved_hints(target) == {"history": Shop}
+    assert bind(target)(VALUES) == ("I", "T")
+
+
+class Typed:
+    """Its own hints say nothing of what it is called with."""
+
+    inputs: Shop
+
+    def __call__(self, inputs: int) -> int:
+        return inputs
+
+
+def test_the_hints_of_an_object_are_those_of_its_call():
+    assert resolved_hints(Typed())["inputs"] is int
+    assert resolved_hints(functools.lru_cache(hinted))["history"] is Trace
+    assert resolved_hints(WithInit("x").method) == {}
+
+
+@functools.wraps(hinted)
+def decorated(*args):
+    return hinted(*args)
+
+
+def test_the_hints_of_a_decorated_function_are_those_of_the_function():
+    assert resolved_hints(decorated)["history"] is Trace
+    assert bind(decorated)(VALUES) == ("T", "I")

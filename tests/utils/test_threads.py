@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from giskard.checks.utils.threads import WorkerPool
+from giskard.checks.utils import threads
+from giskard.checks.utils.threads import NoFreeThread, WorkerPool
 
 user = contextvars.ContextVar("user", default="nobody")
 
@@ -84,7 +85,8 @@ def test_stop_iteration_comes_out_as_the_cause_of_a_runtime_error():
     assert isinstance(raised.value.__cause__, StopIteration)
 
 
-def test_a_call_that_was_given_up_keeps_its_thread_until_it_returns():
+def test_a_call_that_was_given_up_keeps_its_thread_until_it_returns(monkeypatch):
+    monkeypatch.setattr(threads, "_LEAST_PATIENCE", 20)
     release, started, second = threading.Event(), threading.Event(), threading.Event()
 
     def hang():
@@ -125,6 +127,130 @@ def test_a_call_that_was_given_up_before_it_began_is_not_made():
 
     asyncio.run(main())
     assert made == [3]
+
+
+class Hanging:
+    """A call that does not return before it is released, and says when it has begun."""
+
+    def __init__(self):
+        self.began, self.release = threading.Event(), threading.Event()
+        self.thread = None
+
+    def __call__(self):
+        self.thread = threading.current_thread()
+        self.began.set()
+        self.release.wait(20)
+        return "released"
+
+    def end(self):
+        self.release.set()
+        if self.thread is not None:
+            self.thread.join(20)
+            assert not self.thread.is_alive()
+
+    async def begins_in(self, pool):
+        task = asyncio.ensure_future(pool.run(self))
+        while not self.began.is_set():
+            await asyncio.sleep(0)
+        return task
+
+
+async def give_up(*tasks):
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+
+
+def test_a_call_fails_when_calls_that_were_given_up_hold_all_threads():
+    hanging = [Hanging(), Hanging()]
+
+    async def main():
+        with WorkerPool(2) as pool:
+            await give_up(*[await call.begins_in(pool) for call in hanging])
+            for _ in range(2):
+                with pytest.raises(NoFreeThread, match="2 calls that timed out have not returned"):
+                    await pool.run(int)
+            hanging[0].release.set()
+            while len(pool._given_up) == 2:
+                await asyncio.sleep(0)
+            assert await pool.run(int) == 0
+
+    asyncio.run(main())
+    for call in hanging:
+        call.end()
+
+
+def test_calls_that_wait_fail_when_the_last_thread_is_given_up():
+    lost, live = Hanging(), Hanging()
+
+    async def main():
+        with WorkerPool(2) as pool:
+            await give_up(await lost.begins_in(pool))
+            last = await live.begins_in(pool)
+            waiting = [asyncio.ensure_future(pool.run(int)) for _ in range(3)]
+            await asyncio.sleep(0)
+            waiting[1].cancel()
+            await give_up(last)
+            return await asyncio.gather(*waiting, return_exceptions=True)
+
+    first, second, third = asyncio.run(main())
+    lost.end()
+    live.end()
+
+    assert isinstance(first, NoFreeThread)
+    assert isinstance(second, asyncio.CancelledError)
+    assert isinstance(third, NoFreeThread)
+    assert "give the function a time limit of its own" in str(third)
+
+
+def test_a_call_waits_as_long_as_one_thread_is_live():
+    lost, live = Hanging(), Hanging()
+
+    async def main():
+        with WorkerPool(2) as pool:
+            await give_up(await lost.begins_in(pool))
+            last = await live.begins_in(pool)
+            waiting = asyncio.ensure_future(pool.run(int))
+            await asyncio.sleep(2 * threads._LEAST_PATIENCE)
+            assert not waiting.done()
+            live.release.set()
+            return await last, await waiting
+
+    assert asyncio.run(main()) == ("released", 0)
+    lost.end()
+
+
+def test_a_slow_call_that_was_given_up_does_not_take_the_thread_from_the_next(monkeypatch):
+    monkeypatch.setattr(threads, "_LEAST_PATIENCE", 20)
+    slow = Hanging()
+
+    async def main():
+        with WorkerPool(1) as pool:
+            await give_up(await slow.begins_in(pool))
+            waiting = asyncio.ensure_future(pool.run(int))
+            await asyncio.sleep(0)
+            slow.release.set()
+            return await waiting
+
+    assert asyncio.run(main()) == 0
+    slow.end()
+
+
+def test_giving_up_in_a_loop_that_is_closed_is_no_error():
+    slow = Hanging()
+    loop = asyncio.new_event_loop()
+    pool = WorkerPool(1)
+    coroutine = pool.run(slow)
+    loop.call_soon(coroutine.send, None)
+    loop.call_soon(loop.stop)
+    loop.run_forever()
+    slow.began.wait(20)
+    loop.close()
+    coroutine.close()
+    pool.close()
+
+    assert slow.thread.is_alive()
+    slow.end()
 
 
 def test_a_thread_that_hangs_does_not_keep_the_program_from_ending():

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from giskard.checks.core.attempt import off_the_loop
 from giskard.checks.core.check import Check, CodeCheck, NoVerdict
+from giskard.checks.core.exceptions import NoFreeThreadError
 from giskard.checks.core.result import CheckResult, CheckStatus, Verdict
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.utils.codec import import_callable
@@ -56,11 +57,17 @@ class FnCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         """The function's verdict on `trace`."""
         fn = self.fn
         if self.timeout is not None and not is_async_callable(fn):
-            return self._awaited(off_the_loop(lambda: fn(trace)))
+            return self._in_a_thread(lambda: fn(trace))
         answer = fn(trace)
         if answer is True:
             return Verdict(CheckStatus.PASS, self.success_message, self.details)
         return self._awaited(answer) if inspect.isawaitable(answer) else self._verdict(answer)
+
+    async def _in_a_thread(self, call: Callable[[], Any]) -> Verdict | CheckResult:
+        try:
+            return self._verdict(await off_the_loop(call))
+        except NoFreeThreadError as error:
+            raise NoVerdict(str(error), kind="timeout", details=self.details) from None
 
     async def _awaited(self, answer: Awaitable[Any]) -> Verdict | CheckResult:
         return self._verdict(await answer)

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from giskard.checks.core.exceptions import NoFreeThreadError
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.injectable import Injectable
 from giskard.checks.utils.lazy import asyncio
-from giskard.checks.utils.threads import WorkerPool
+from giskard.checks.utils.threads import NoFreeThread, WorkerPool
 
-__all__ = ["Attempt", "current_attempt", "is_cancelled", "off_the_loop"]
+__all__ = ["Attempt", "cancellations", "current_attempt", "is_cancelled", "off_the_loop"]
 
 T = TypeVar("T")
 
@@ -44,12 +45,27 @@ current_attempt: ContextVar[Attempt | None] = ContextVar("giskard_checks_attempt
 
 
 async def off_the_loop(call: Callable[[], T]) -> T:
-    """The result of a blocking call, made in a thread of the current run's pool."""
+    """The result of a blocking call, made in a thread of the current run's pool.
+
+    Raises
+    ------
+    NoFreeThreadError
+        When calls that timed out, and do not return, hold all the threads.
+    """
     attempt = current_attempt.get()
     if attempt is not None and attempt.pool is not None:
-        return await attempt.pool.run(call)
+        try:
+            return await attempt.pool.run(call)
+        except NoFreeThread as error:
+            raise NoFreeThreadError(str(error)) from None
     with WorkerPool(1) as pool:
         return await pool.run(call)
+
+
+def cancellations() -> int:
+    """How often the task that runs now was asked to stop, and did not say yet that it will go on."""
+    task = asyncio.current_task()
+    return 0 if task is None else task.cancelling()
 
 
 def is_cancelled() -> bool:
@@ -58,5 +74,4 @@ def is_cancelled() -> bool:
     A CancelledError that comes out of a target or a check while nobody asked for it is only an error of that
     target or check.
     """
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    return cancellations() > 0

@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Mapping, Sequence
 from types import FunctionType
 from typing import Annotated, Any, Generic, NoReturn, TypeAlias, cast
 
-from pydantic import BaseModel, PlainSerializer, PlainValidator, PositiveFloat
+from pydantic import BaseModel, PlainSerializer, PlainValidator
 
 from giskard.checks.core.discriminated import Discriminated
+from giskard.checks.core.error_kinds import ErrorKind, is_retryable
 from giskard.checks.core.extraction import JSONPathStr, NoMatch, compile_path
+from giskard.checks.core.options import Seconds
 from giskard.checks.core.result import CheckResult, CheckStatus, Severity, Verdict
 from giskard.checks.core.types import MISSING, In, Out, TraceT
 
@@ -25,24 +27,26 @@ class NoVerdict(Exception):
     message
         What was given, what was expected.
     kind
-        The ``error_kind`` of the result: missing_value, bad_type, timeout, …
+        The ``error_kind`` of the result; see `giskard.checks.core.error_kinds`.
     details
         What the result's details hold.
+    retryable
+        Whether another try may help; it goes by the kind when it is not given.
     """
 
     def __init__(
         self,
         message: str,
         *,
-        kind: str = "unknown",
+        kind: ErrorKind = "unknown",
         details: dict[str, Any] | None = None,
-        retryable: bool = False,
+        retryable: bool | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.kind = kind
         self.details = details
-        self.retryable = retryable
+        self.retryable = is_retryable(kind) if retryable is None else retryable
 
     def verdict(self) -> Verdict:
         """The ERROR that it stands for."""
@@ -82,7 +86,7 @@ class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
     description: str | None = None
     id: str | None = None
     severity: Severity = "error"
-    timeout: PositiveFloat | None = None
+    timeout: Seconds | None = None
 
     def run(self, trace: TraceT) -> Awaitable[CheckResult] | CheckResult:
         """The verdict on `trace`; subclasses write it as ``def`` or as ``async def``."""

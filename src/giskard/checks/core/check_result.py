@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
+from giskard.checks.core.error_kinds import ErrorKind, is_retryable
 from giskard.checks.core.models import construct
 from giskard.checks.core.timing import Clock, Timing, TimingField, TimingOf
 from giskard.checks.core.usage import Usage
@@ -150,8 +151,8 @@ class CheckResult(Outcome):
     metrics: list[Metric] = Field(default_factory=list[Metric])
     check_id: Text | None = None
     severity: Severity = "error"
-    error_kind: str | None = None
-    """Why no verdict could be reached: missing_value, bad_type, timeout, crash, cancelled, config, …"""
+    error_kind: ErrorKind | None = None
+    """Why no verdict could be reached; see `giskard.checks.core.error_kinds`."""
     retryable: bool = False
     usage: Usage | None = None
     timing: TimingField = None
@@ -199,11 +200,16 @@ class CheckResult(Outcome):
         details: dict[str, Any] | None = None,
         metrics: Sequence[Metric] = (),
         *,
-        error_kind: str = "unknown",
-        retryable: bool = False,
+        error_kind: ErrorKind = "unknown",
+        retryable: bool | None = None,
         usage: Usage | None = None,
     ) -> CheckResult:
-        """No verdict could be reached; `error_kind` says why in a word, `message` in a sentence."""
+        """No verdict could be reached; `error_kind` says why in a word, `message` in a sentence.
+
+        Whether another try may help goes by the kind, unless `retryable` says so.
+        """
+        if retryable is None:
+            retryable = is_retryable(error_kind)
         return _check_result(
             CheckStatus.ERROR, message, details, metrics, error_kind=error_kind, retryable=retryable, usage=usage
         )

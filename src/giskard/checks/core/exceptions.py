@@ -13,6 +13,7 @@ __all__ = [
     "InteractionGenerationError",
     "LimitExceededError",
     "MissingExtraError",
+    "NoFreeThreadError",
     "RunInterruptedError",
     "UnknownFieldWarning",
 ]
@@ -35,6 +36,10 @@ class MissingExtraError(ImportError):
 
 class LimitExceededError(TimeoutError):
     """A time limit set on a target call, a check, a scenario or a suite ran out."""
+
+
+class NoFreeThreadError(LimitExceededError):
+    """A sync function was not called: functions that timed out, and do not return, hold all the worker threads."""
 
 
 class InteractionGenerationError(RuntimeError):

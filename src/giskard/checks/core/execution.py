@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple, cast
 
+from giskard.checks.core.attempt import cancellations
 from giskard.checks.core.check import Check, CodeCheck, NoVerdict
 from giskard.checks.core.check_result import (
     CheckResult,
@@ -18,15 +19,19 @@ from giskard.checks.core.check_result import (
     complete_result,
     make_result,
 )
-from giskard.checks.core.events import Observers, RunEvent, RunObserver
-from giskard.checks.core.failures import as_details, error_kind_of, must_stop, text_of
+from giskard.checks.core.error_kinds import is_retryable
+from giskard.checks.core.events import EventKind, Observers, RunEvent, RunObserver
+from giskard.checks.core.exceptions import LimitExceededError
+from giskard.checks.core.failures import TargetFailure, as_details, error_kind_of, must_stop, original_of, text_of
 from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.limits import Limit
 from giskard.checks.core.models import construct
 from giskard.checks.core.result import TestCaseError, TestCaseResult
 from giskard.checks.core.timing import clock_since, milliseconds, start_of_run
 from giskard.checks.utils.frozen import freeze
 from giskard.checks.utils.ids import new_id, stable_ids
 from giskard.checks.utils.lazy import asyncio
+from giskard.checks.utils.pause import is_due, pause
 
 __all__ = [
     "RunOptions",
@@ -41,6 +46,7 @@ __all__ = [
 
 
 _NOBODY = Observers()
+_NOWHERE: Mapping[str, Any] = {}
 
 
 class RunOptions(NamedTuple):
@@ -113,16 +119,18 @@ def finished(result: CheckResult, check: Check, check_id: str, start: float) -> 
 
 
 async def _in_time(check: Check, trace: Trace, timeout: float) -> Any:
-    limit = asyncio.timeout(timeout)
+    limit = Limit(lambda: f"timeout after {timeout:g} s in the check {check.label!r}", seconds=timeout)
+    result: Any = None
     try:
         async with limit:
             outcome = check.run(trace)
-            return await cast("Awaitable[Any]", outcome) if inspect.isawaitable(outcome) else outcome
-    except TimeoutError:
-        if not limit.expired():  # the check's own
+            result = await cast("Awaitable[Any]", outcome) if inspect.isawaitable(outcome) else outcome
+    except LimitExceededError as error:
+        if error is not limit.error:  # the check's own
             raise
-        message = f"timeout after {timeout:g} s in the check {check.label!r}"
-        return CheckResult.error(message, error_kind="timeout", retryable=True)
+        usage = result.usage if isinstance(result, CheckResult) else None  # of a verdict that came too late
+        return CheckResult.error(str(error), error_kind="timeout", usage=usage)
+    return result
 
 
 def _no_result(check: Check, result: object) -> str:
@@ -134,19 +142,28 @@ def _no_result(check: Check, result: object) -> str:
 
 def _crashed(error: BaseException) -> Verdict:
     message = f"{type(error).__name__}: {text_of(error)}"
-    return Verdict(CheckStatus.ERROR, message, as_details(error), (), error_kind_of(error))
+    kind = error_kind_of(error)
+    return Verdict(CheckStatus.ERROR, message, as_details(error), (), kind, is_retryable(kind))
 
 
 async def run_checks(
-    checks: Sequence[Check], ids: Sequence[str], trace: Trace, options: RunOptions, into: Findings
+    checks: Sequence[Check],
+    ids: Sequence[str],
+    trace: Trace,
+    options: RunOptions,
+    into: Findings,
+    *,
+    event: Mapping[str, Any] = _NOWHERE,
 ) -> bool:
-    """Run all checks, in order, and put what they find `into` a list as it comes; whether all of them are PASS."""
+    """Run all checks, in order, and put what they find `into` a list as it comes; whether all of them are PASS.
+
+    `event` says where it is, to those who are told of each check.
+    """
     all_pass = True
-    observers = options.observers
-    watched = bool(observers)
+    watched = bool(options.observers)
     for check, check_id in zip(checks, ids):  # noqa: B905 - of one length by construction
         if watched:
-            observers.notify(RunEvent(kind="check_started", run_id=options.run_id, check_id=check_id, subject=check))
+            _notify("check_started", check, check_id, options, event)
         try:
             if isinstance(check, CodeCheck) and check.timeout is None and type(check).run is CodeCheck.run:
                 found = await _decided(check, trace, check_id, options)
@@ -154,27 +171,40 @@ async def run_checks(
                 found = await run_check(check, trace, check_id, options)
         except BaseException:
             if watched:
-                _notify_end(check, check_id, options, None)
+                _notify("check_ended", check, check_id, options, event)
             raise
         if watched:
             found = make_result(found) if isinstance(found, tuple) else found
-            _notify_end(check, check_id, options, found)
+            _notify("check_ended", check, check_id, options, event, result=found)
         into.append(found)
         if (found[0] if isinstance(found, tuple) else found.status) is not CheckStatus.PASS:
             all_pass = False
+        if is_due():
+            await pause()
     return all_pass
 
 
-def _notify_end(check: Check, check_id: str, options: RunOptions, result: CheckResult | None) -> None:
-    event = RunEvent(kind="check_ended", run_id=options.run_id, check_id=check_id, subject=check, result=result)
-    options.observers.notify(event)
+def _notify(
+    kind: EventKind,
+    check: Check,
+    check_id: str,
+    options: RunOptions,
+    event: Mapping[str, Any],
+    *,
+    result: CheckResult | None = None,
+) -> None:
+    where = {**event, "run_id": options.run_id, "check_id": check_id, "subject": check, "result": result}
+    options.observers.notify(RunEvent(kind=kind, **where))
 
 
 async def _decided(check: CodeCheck, trace: Trace, check_id: str, options: RunOptions) -> Finding | CheckResult:
     """`run_check` for a check that code decides: the hot path."""
     start = perf_counter()
     try:
-        verdict = check.verdict(trace)
+        try:
+            verdict = check.verdict(trace)
+        except GeneratorExit as error:  # raised by the check: nobody closes a coroutine that does not wait
+            raise TargetFailure from error
         if type(verdict) is not Verdict:
             verdict = await verdict if inspect.isawaitable(verdict) else verdict
             # A user's check may give anything.
@@ -183,9 +213,11 @@ async def _decided(check: CodeCheck, trace: Trace, check_id: str, options: RunOp
     except NoVerdict as problem:
         verdict = problem.verdict()
     except BaseException as error:
-        if must_stop(error) or not options.return_exception:
+        if must_stop(error):
             raise
-        verdict = _crashed(error)
+        if not options.return_exception:
+            raise original_of(error)  # noqa: B904 - it is the error itself, but for the one case above
+        verdict = _crashed(original_of(error))
     if isinstance(verdict, CheckResult):
         return finished(verdict, check, check_id, start)
     return (*verdict, check.__class__, check.__dict__, check_id, start, perf_counter() - start)
@@ -203,7 +235,7 @@ def cancelled() -> TestCaseError:
         exception_type="CancelledError",
         phase="cancelled",
         error_kind="cancelled",
-        retryable=True,
+        retryable=is_retryable("cancelled"),
     )
 
 
@@ -226,8 +258,11 @@ async def run_test_case(name: str | None, trace: Trace, checks: Sequence[Check],
     results = Findings()
     ids = identities(checks)
     error: TestCaseError | None = None
+    asked = cancellations()
     try:
         await run_checks(checks, ids, trace, options, results)
+        if cancellations() > asked:  # and a check made nothing of it
+            raise asyncio.CancelledError
     except BaseException as stopped:
         if must_stop(stopped):
             done = len(results)

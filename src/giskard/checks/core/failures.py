@@ -6,10 +6,13 @@ import traceback
 from typing import Any
 
 from giskard.checks.core.attempt import is_cancelled
+from giskard.checks.core.error_kinds import KnownErrorKind, is_retryable
 from giskard.checks.core.exceptions import (
     ConfigurationError,
+    InputGenerationException,
     InteractionGenerationError,
     LimitExceededError,
+    MissingExtraError,
 )
 from giskard.checks.core.result import TestCaseError
 from giskard.checks.utils.lazy import asyncio
@@ -54,19 +57,19 @@ def traceback_of(error: BaseException) -> str:
         return "".join([*traceback.format_tb(error.__traceback__), f"{type(error).__name__}\n"])
 
 
-def error_kind_of(error: BaseException) -> str:
-    """The ``error_kind`` of an exception: timeout, cancelled, config or crash."""
+def error_kind_of(error: BaseException) -> KnownErrorKind:
+    """The ``error_kind`` of an exception; crash when it is the user's own."""
     if isinstance(error, LimitExceededError):
         return "timeout"
     if isinstance(error, asyncio.CancelledError):
         return "cancelled"
-    if isinstance(error, ConfigurationError):
+    if isinstance(error, (ConfigurationError, MissingExtraError)):
         return "config"
-    return "crash"
+    return "input_generation" if isinstance(error, InputGenerationException) else "crash"
 
 
 def failure_of(error: BaseException, phase: str) -> TestCaseError:
-    """What a step records of an error of user code."""
+    """What a step records of an error of user code; for the phases see `TestCaseError`."""
     original = original_of(error)
     kind = error_kind_of(original)
     return TestCaseError(
@@ -75,7 +78,7 @@ def failure_of(error: BaseException, phase: str) -> TestCaseError:
         traceback=traceback_of(original),
         phase=phase,
         error_kind=kind,
-        retryable=kind == "timeout",
+        retryable=is_retryable(kind),
     )
 
 

@@ -19,7 +19,9 @@ _ATTRIBUTES = {
     "scenario_report": "reporting.suite:print_scenario",
     "case_report": "reporting.suite:print_test_case",
     "progress": "reporting.progress:progress_observer",
+    # Specs are written in terms of traces, and a trace can be asked to run one.
     "interact": "core.interaction.interact:Interact",
+    "extend": "core.interaction.base:extend",
 }
 
 # family -> kind -> the module that registers it

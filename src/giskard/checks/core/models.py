@@ -23,6 +23,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 from giskard.checks.core.exceptions import UnknownFieldWarning
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.codec import decode, encode, escape
+from giskard.checks.utils.equality import equal
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -212,6 +213,17 @@ class SavedModel(StrictModel):
         if "schema_version" not in data:
             return data
         return {key: decode(value) for key, value in read_version(cls, data).items()}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, self._valid(name, value) if name in type(self).model_fields else value)
+
+    def _valid(self, name: str, value: Any) -> Any:
+        """What the field `name` holds when it is given `value`: a list of the user's stays the very same list."""
+        scratch = self.model_copy()
+        type(self).__pydantic_validator__.validate_assignment(scratch, name, value)
+        valid = scratch.__dict__[name]
+        same = isinstance(value, (list, dict)) and type(cast("Any", value)) is type(valid) and equal(valid, value)
+        return cast("Any", value) if same else valid
 
     @model_serializer(mode="wrap")
     def _dump(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:

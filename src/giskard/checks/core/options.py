@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from giskard.checks.core.types import MISSING
 
@@ -35,8 +35,13 @@ def check_options(
         positive_seconds(timeout)
 
 
-def valid_target(target: Any) -> Any:
-    """`target`, unless it is what an async function or a generator function gave back when it was called.
+def valid_target(target: Any, name: str = "target") -> Any:
+    """`target`, unless it is what an async function, or a generator function, gave back when it was called.
+
+    Parameters
+    ----------
+    name
+        The argument that it was given for.
 
     Raises
     ------
@@ -46,10 +51,10 @@ def valid_target(target: Any) -> Any:
     called = inspect.iscoroutine(target) or inspect.isasyncgen(target) or inspect.isgenerator(target)
     if not called:
         return target
-    name, kind = target.__qualname__, type(target).__name__
+    function, kind = target.__name__, type(target).__name__
     if inspect.iscoroutine(target):
         target.close()  # it was never awaited, and is not meant to be
-    raise TypeError(f"target is the {kind} object of {name}(…): pass the function itself, not its call: target={name}")
+    raise TypeError(f"{name} is the {kind} of {function}(…): pass the function itself, not its call: {name}={function}")
 
 
 def positive_seconds(value: Any) -> float:
@@ -88,7 +93,7 @@ def _as_value_error(check: Callable[[Any], Any]) -> BeforeValidator:
     return BeforeValidator(checked)
 
 
-Seconds = Annotated[float, _as_value_error(positive_seconds)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), _as_value_error(positive_seconds)]
 """A field that holds a positive, finite number of seconds."""
 
 GivenTarget = Annotated[Any, _as_value_error(valid_target)]

@@ -10,7 +10,6 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
-    SerializeAsAny,
     WrapValidator,
     computed_field,
     model_validator,
@@ -31,9 +30,11 @@ from giskard.checks.core.check_result import (
     any_verdict,
     counted,
 )
+from giskard.checks.core.error_kinds import ErrorKind
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import Document, construct, read_result
 from giskard.checks.core.timing import TimingField
+from giskard.checks.utils.completed import completed
 
 __all__ = [
     "CheckResult",
@@ -78,7 +79,25 @@ class ScenarioStatus(StrEnum):
 
 
 class TestCaseError(Result):
-    """Why a test case could not be executed."""
+    """Why a test case could not be executed.
+
+    Parameters
+    ----------
+    message
+        What happened, in a sentence.
+    exception_type
+        The name of the exception's class.
+    traceback
+        Where it was raised, when user code raised it.
+    phase
+        What was being done: "setup" (a target or a trace was being made), "input_generation" (the turns of a step),
+        "checks", "teardown" (a target was being closed); or what ended it: "limit" (the time of the scenario or of
+        the whole run), "cancelled"; "run" when it is not known.
+    error_kind
+        Why, in a word; see `giskard.checks.core.error_kinds`.
+    retryable
+        Whether the error may be gone at the next try.
+    """
 
     __test__ = False
 
@@ -86,7 +105,7 @@ class TestCaseError(Result):
     exception_type: Text
     traceback: Text | None = None
     phase: Text | None = None
-    error_kind: str = "crash"
+    error_kind: ErrorKind = "crash"
     retryable: bool = False
 
     def summary(self) -> str:
@@ -240,7 +259,8 @@ class _Attempt(Outcome, Generic[TraceT]):
 
     steps: list[TestCaseResult] = Field(default_factory=list[TestCaseResult])
     duration_ms: int = 0
-    final_trace: Annotated[SerializeAsAny[TraceT], WrapValidator(_load_trace_by)]
+    # Dumped by its own class, which may know more fields. A lambda has no return type, which pydantic would dump it by.
+    final_trace: Annotated[TraceT, WrapValidator(_load_trace_by), PlainSerializer(lambda it: completed(it))]  # noqa: PLW0108
     trial: int = 1
     conversation_id: str | None = None
     timing: TimingField = None

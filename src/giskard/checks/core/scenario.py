@@ -6,9 +6,9 @@ import contextvars
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Generic, Self, cast
 
-from pydantic import Field, PlainSerializer, PlainValidator, PositiveFloat, StrictInt, field_validator
+from pydantic import Field, PlainSerializer, PlainValidator, StrictInt, field_validator
 
-from giskard.checks.core.blocking import run_blocking
+from giskard.checks.core.blocking import blocking
 from giskard.checks.core.check import Check, Checks, validate_checks
 from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions
@@ -17,6 +17,7 @@ from giskard.checks.core.interaction.interact import Interact
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import SavedModel
+from giskard.checks.core.options import GivenTarget, Seconds, check_options
 from giskard.checks.core.result import ScenarioResult
 from giskard.checks.core.scenario_execution import Targets, run_scenario
 from giskard.checks.core.types import MISSING, In, Out, TraceT
@@ -93,11 +94,11 @@ class Scenario(SavedModel, Generic[In, Out, TraceT]):
     steps: list[Step[In, Out, TraceT]] = Field(default_factory=list[Step[In, Out, TraceT]])
     trace_type: Any = None
     annotations: dict[str, Any] = Field(default_factory=dict[str, Any])
-    target: Any = MISSING
+    target: GivenTarget = MISSING
     target_factory: Any = None
     multiple_runs: Annotated[StrictInt, Field(ge=1)] = 1
     tags: list[str] = Field(default_factory=list[str])
-    timeout: PositiveFloat | None = None
+    timeout: Seconds | None = None
     id: str | None = None
 
     def __init__(self, name: str = "Unnamed Scenario", **fields: Any) -> None:
@@ -160,6 +161,8 @@ class Scenario(SavedModel, Generic[In, Out, TraceT]):
 
     def with_annotations(self, annotations: Mapping[str, Any]) -> Self:
         """Put `annotations` in place of its own."""
+        if not isinstance(annotations, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"expected a dictionary of annotations, got {type(annotations).__name__}: {annotations!r}")
         self.annotations = dict(annotations)
         return self
 
@@ -170,7 +173,7 @@ class Scenario(SavedModel, Generic[In, Out, TraceT]):
 
     def with_tags(self, *tags: str | Iterable[str]) -> Self:
         """Put `tags` in place of its own; texts or lists of texts."""
-        self.tags = [tag for item in tags for tag in ([item] if isinstance(item, str) else item)]
+        self.tags = [tag for item in tags for tag in ([item] if isinstance(item, str) else _several(item))]
         return self
 
     async def run(
@@ -204,21 +207,19 @@ class Scenario(SavedModel, Generic[In, Out, TraceT]):
         -------
         ScenarioResult
             Of the last attempt, with the earlier ones beside it.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When an option is none that a run can have; nothing was started then.
         """
+        check_options(target=target, multiple_runs=multiple_runs)
         options = RunOptions.of_a_new_run(return_exception, strict, observers)
         targets = Targets(target=target, factory=target_factory)
         with WorkerPool(1) as pool:
             return await self.run_within(options, targets, pool, multiple_runs=multiple_runs)
 
-    def run_sync(self, *args: Any, **options: Any) -> ScenarioResult[TraceT]:
-        """`run` for scripts; takes the same arguments.
-
-        Raises
-        ------
-        RunInterruptedError
-            On Ctrl+C; its ``result`` holds what was finished and marks what was not.
-        """
-        return run_blocking(lambda: self.run(*args, **options), "scenario")
+    run_sync = blocking(run, "scenario")
 
     def run_within(
         self,
@@ -233,12 +234,17 @@ class Scenario(SavedModel, Generic[In, Out, TraceT]):
         if targets.target is MISSING and targets.factory is None:
             targets = targets._replace(target=self.target, factory=self.target_factory)
         runs = self.multiple_runs if multiple_runs is None else multiple_runs
-        if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ValueError(f"multiple_runs is {runs!r}, expected a whole number of at least 1")
+        check_options(multiple_runs=runs)
         coroutine = run_scenario(
             self, targets, options, pool, scenario_id=scenario_id or self.id or self.name, multiple_runs=runs
         )
         return InContext(coroutine, contextvars.copy_context())
+
+
+def _several(tags: Iterable[str]) -> Iterable[str]:
+    if not isinstance(tags, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"a tag is a text such as 'Topic:refund', got {type(tags).__name__}: {tags!r}")
+    return tags
 
 
 def scenario(name: str = "Unnamed Scenario", **fields: Any) -> Scenario:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from giskard.checks.core.attempt import Attempt, current_attempt
+from giskard.checks.core.attempt import Attempt, cancellations, current_attempt
 from giskard.checks.core.check import Check
 from giskard.checks.core.check_result import CheckResult, Findings
 from giskard.checks.core.events import RunEvent
@@ -19,13 +18,16 @@ from giskard.checks.core.interaction.base import InteractionSpec, extend
 from giskard.checks.core.interaction.interact import Interact, bind_target
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace, empty_trace, trace_type_of
+from giskard.checks.core.limits import Limit
 from giskard.checks.core.models import construct
 from giskard.checks.core.result import (
     ScenarioAttempt,
     ScenarioResult,
     TestCaseError,
     TestCaseResult,
+    roll_up,
 )
+from giskard.checks.core.target_factory import with_made_target
 from giskard.checks.core.timing import Clock, clock_since, milliseconds, start_of_run
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.ids import new_id
@@ -109,6 +111,7 @@ async def run_scenario(
 
 # Of an attempt that ends before its trace is begun.
 _NO_TURNS = empty_trace(Trace, {})
+_PHASES_OF_A_STEP = ("input_generation", "checks")
 
 
 class _Run:
@@ -140,7 +143,7 @@ class _Run:
         self._step_start = self.start
         self._step_turns = 0
         self._step_results = Findings()
-        self._phase = "input_generation"
+        self._phase = "setup"
         self._turn_is_open = False  # a turn was said to start, and not yet to end
 
     async def complete(self, targets: Targets) -> bool:
@@ -149,15 +152,21 @@ class _Run:
             self.options.observers.notify(RunEvent(kind="attempt_started", **self.event))
         current_attempt.set(self.attempt)
         failure: BaseException | None = None
+        asked = cancellations()
         try:
             await self._in_time(targets)
         except BaseException as error:
             failure = error
+        if cancellations() > asked and not (failure is not None and must_stop(failure)):
+            # Somebody asked to stop, and the user's code made something else of it, or nothing.
+            stopped = asyncio.CancelledError()
+            stopped.__cause__ = failure
+            failure = stopped
         if failure is None:
             self._close()
-            return self.completed
+            return self.completed or roll_up(step.status for step in self.steps) == "pass"
         stop = must_stop(failure)
-        self._end_step_early(cancelled() if stop else failure_of(failure, self._phase))
+        self._end_with(cancelled() if stop else failure_of(failure, self._phase))
         self._close()
         # Outside of the handler, so that the error keeps the context that it had.
         if stop:
@@ -184,33 +193,35 @@ class _Run:
 
     async def _in_time(self, targets: Targets) -> None:
         """Run the steps within the limits of the scenario and of the whole run."""
-        seconds = self.scenario.timeout
-        own = asyncio.timeout(seconds) if seconds is not None else None
-        whole = asyncio.timeout_at(targets.deadline[0]) if targets.deadline is not None else None
-        if own is None and whole is None:
+        limits: list[Limit] = []
+        if targets.deadline is not None:
+            deadline, whole = targets.deadline
+            limits.append(Limit(lambda: self._too_late(whole, "of the whole run"), deadline=deadline))
+        own = self.scenario.timeout
+        if own is not None:
+            limits.append(Limit(lambda: self._too_late(own, "in the scenario"), seconds=own))
+        if not limits:
             return await self._with_target(targets)
         try:
-            async with contextlib.AsyncExitStack() as limits:
-                for limit in (whole, own):
-                    if limit is not None:
-                        await limits.enter_async_context(limit)
+            async with contextlib.AsyncExitStack() as stack:
+                for limit in limits:
+                    await stack.enter_async_context(limit)
                 await self._with_target(targets)
-        except TimeoutError:
-            if own is not None and own.expired():
-                message = f"timeout after {seconds:g} s in the scenario, step {len(self.steps) + 1}"
-            elif whole is not None and whole.expired() and targets.deadline is not None:
-                message = f"timeout after {targets.deadline[1]:g} s of the whole run, step {len(self.steps) + 1}"
-            else:  # the user's own
+        except LimitExceededError as error:
+            if all(error is not limit.error for limit in limits):  # the user's own
                 raise
-            self._end_step_early(failure_of(LimitExceededError(message), "limit"))
+            self._end_with(failure_of(error.with_traceback(None), "limit"))
         return None
+
+    def _too_late(self, seconds: float, where: str) -> str:
+        step = len(self.steps) + 1 if self._in_step() else max(1, len(self.steps))
+        return f"timeout after {seconds:g} s {where}, step {step}"
 
     async def _with_target(self, targets: Targets) -> None:
         if targets.factory is None:
             await self._with(targets.target)
-            return
-        async with opened_target(targets.factory) as target:
-            await self._with(target)
+        else:
+            await with_made_target(targets.factory, self._with)
 
     async def _with(self, target: Any) -> None:
         """Run the steps against `target`."""
@@ -219,6 +230,7 @@ class _Run:
         if target is not MISSING:
             self.attempt.target = bind_target(target) if callable(target) else target
         await self._run_steps()
+        self._phase = "teardown"
 
     async def _run_steps(self) -> None:
         first = 0
@@ -238,9 +250,11 @@ class _Run:
                 else:
                     self.trace = self.trace.appended(turn)
             self._phase = "checks"
-            all_pass = await run_checks(checks, ids, self.trace, self.options, results)
+            event = {**self.event, "step_index": len(self.steps)} if self.watched else self.event
+            all_pass = await run_checks(checks, ids, self.trace, self.options, results, event=event)
             result = self._step_result(None)
             self.steps.append(result)
+            self._phase = "teardown"
             if not all_pass and not result.passed:
                 return
         self.completed = True
@@ -299,6 +313,16 @@ class _Run:
                 "timing": clock,
             },
         )
+
+    def _in_step(self) -> bool:
+        return self._phase in _PHASES_OF_A_STEP
+
+    def _end_with(self, error: TestCaseError) -> None:
+        """Record `error` where it belongs: the step that runs now, the one to be run first, else the last one."""
+        if self._in_step() or not self.steps:
+            self._end_step_early(error)
+        else:
+            self._blame(error)
 
     def _end_step_early(self, error: TestCaseError) -> None:
         """Close the step that runs now: its finished checks are kept, the others are skipped."""
@@ -422,26 +446,3 @@ def not_run(
         scenario_id=scenario_id,
         run_id=options.run_id,
     )
-
-
-@contextlib.asynccontextmanager
-async def opened_target(factory: Any) -> AsyncGenerator[Any, None]:
-    """The target that a factory makes for one attempt, closed after it."""
-    # A context manager made by `contextlib` can be called too, but only to decorate a function.
-    made = factory() if callable(factory) and not hasattr(type(factory), "__aenter__") else factory
-    if inspect.isawaitable(made):
-        made = await made
-    if hasattr(made, "__aenter__"):
-        async with cast("contextlib.AbstractAsyncContextManager[Any]", made) as target:
-            yield target
-    elif hasattr(made, "__enter__"):
-        with cast("contextlib.AbstractContextManager[Any]", made) as target:
-            yield target
-    else:
-        try:
-            yield made
-        finally:
-            close = getattr(made, "aclose", None) or getattr(made, "close", None)
-            closing = close() if callable(close) else None
-            if inspect.isawaitable(closing):
-                await closing

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Generic
 
 from pydantic import Field, PlainValidator, SerializeAsAny
 
-from giskard.checks.core.blocking import run_blocking
+from giskard.checks.core.blocking import blocking
 from giskard.checks.core.check import Checks
 from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions, run_test_case
@@ -77,15 +77,7 @@ class TestCase(SavedModel, Generic[In, Out, TraceT]):
         options = RunOptions.of_a_new_run(return_exception, strict, observers)
         return await run_test_case(self.name, self.trace, self.checks, options)
 
-    def run_sync(self, *args: Any, **options: Any) -> TestCaseResult:
-        """`run` for scripts; takes the same arguments.
-
-        Raises
-        ------
-        RunInterruptedError
-            On Ctrl+C; its ``result`` holds what was finished and marks what was not.
-        """
-        return run_blocking(lambda: self.run(*args, **options), "test_case")
+    run_sync = blocking(run, "test_case")
 
     async def assert_passed(self) -> None:
         """Run the checks, and raise AssertionError with the reasons unless the status is PASS."""

@@ -12,8 +12,10 @@ from typing import Any, cast
 from giskard.checks.core import late
 from giskard.checks.core.events import RunEvent
 from giskard.checks.core.exceptions import LimitExceededError
-from giskard.checks.core.execution import RunOptions, run_test_case
+from giskard.checks.core.execution import RunOptions, nothing_was_checked, run_test_case
 from giskard.checks.core.failures import TargetFailure, failure_of, must_stop, original_of
+from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.limits import Limit
 from giskard.checks.core.result import ScenarioResult, TestCaseResult
 from giskard.checks.core.scenario import Scenario
 from giskard.checks.core.scenario_execution import Targets, case_result, not_run
@@ -28,6 +30,14 @@ from giskard.checks.utils.threads import WorkerPool
 __all__ = ["SuiteRun"]
 
 Member = Scenario | TestCase
+
+
+def _nothing_in(suite: str, options: RunOptions) -> ScenarioResult:
+    """What a strict run of an empty suite gives: it must not read as one that passed."""
+    step = TestCaseResult(results=[], error=nothing_was_checked(), run_id=options.run_id)
+    return ScenarioResult(
+        scenario_name=suite, steps=[step], final_trace=Trace(), runs_executed=0, run_id=options.run_id
+    )
 
 
 def _say_where(error: BaseException, scenario_id: str) -> None:
@@ -46,6 +56,7 @@ class SuiteRun:
         Makes the suite's result of the scenarios' results, the run's id and its start.
     """
 
+    name: str
     members: Sequence[Member]
     targets: Targets
     options: RunOptions
@@ -97,7 +108,10 @@ class SuiteRun:
                 error.partial_result = result  # type: ignore[attr-defined]
             self._notify("run_ended", result=result)
             raise
-        result = self.partial_result()
+        if self.options.strict and not self.members:
+            result = self.finish([_nothing_in(self.name, self.options)], self.options.run_id, self.start)
+        else:
+            result = self.partial_result()
         self._notify("run_ended", result=result)
         return result
 
@@ -106,7 +120,9 @@ class SuiteRun:
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(concurrency):
-                    group.create_task(self._work(todo, ids, pool))
+                    task = group.create_task(self._work(todo, ids, pool))
+                    if task.done() and (task.cancelled() or task.exception()):
+                        break  # an eager task (Python 3.12) starts at once; after a failure the group takes no more
             return
         except BaseExceptionGroup as raised:
             errors = raised
@@ -118,23 +134,25 @@ class SuiteRun:
         for index in todo:
             try:
                 self.results[index] = await self._one(self.members[index], ids[index], pool)
-            except asyncio.CancelledError as cancelled:
-                partial = getattr(cancelled, "partial_result", None)
-                if isinstance(partial, ScenarioResult):
-                    self.results[index] = partial
-                elif isinstance(partial, TestCaseResult):
-                    case = cast("TestCase", self.members[index])
-                    self.results[index] = case_result(case, partial, ids[index], self.options)
-                if self.parallel and not must_stop(cancelled):  # a task group would take it for the end of the task
-                    raise TargetFailure from cancelled
-                raise
             except BaseException as error:
+                self._keep_partial(error, index)
                 if must_stop(error):
                     raise
+                if self.parallel and isinstance(error, asyncio.CancelledError):
+                    raise TargetFailure from error  # a task group would take it for the end of the task
                 if not self.options.return_exception:
                     _say_where(error, ids[index])
                     raise
                 self.results[index] = not_run(self.members[index], ids[index], self.options, failure_of(error, "run"))
+
+    def _keep_partial(self, error: BaseException, index: int) -> None:
+        """Keep what a scenario that was stopped had finished."""
+        partial = getattr(error, "partial_result", None)
+        if isinstance(partial, ScenarioResult):
+            self.results[index] = partial
+        elif isinstance(partial, TestCaseResult):
+            case = cast("TestCase", self.members[index])
+            self.results[index] = case_result(case, partial, self.ids[index], self.options)
 
     async def _one(self, member: Member, scenario_id: str, pool: WorkerPool) -> ScenarioResult:
         deadline = self.targets.deadline
@@ -157,15 +175,17 @@ class SuiteRun:
         if self.targets.deadline is None:
             return case_result(case, await run, scenario_id, self.options)
         deadline, seconds = self.targets.deadline
-        limit = asyncio.timeout_at(deadline)
+        limit = Limit(lambda: f"timeout after {seconds:g} s of the whole run", deadline=deadline)
+        result: TestCaseResult | None = None
         try:
             async with limit:
-                return case_result(case, await run, scenario_id, self.options)
-        except TimeoutError as error:
-            if not limit.expired():  # a check's own
+                result = await run
+            return case_result(case, result, scenario_id, self.options)
+        except LimitExceededError as error:
+            if error is not limit.error:  # a check's own
                 raise
-            late = failure_of(LimitExceededError(f"timeout after {seconds:g} s of the whole run"), "limit")
-            partial = getattr(error.__cause__, "partial_result", None)
+            late = failure_of(error.with_traceback(None), "limit")
+            partial = getattr(limit.stopped, "partial_result", None) if result is None else result
             if not isinstance(partial, TestCaseResult):
                 return not_run(case, scenario_id, self.options, late)
             return case_result(case, partial.model_copy(update={"error": late}), scenario_id, self.options)

@@ -9,17 +9,18 @@ from typing import Annotated, Any, Generic, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, computed_field, model_validator
 
 from giskard.checks.core import late
-from giskard.checks.core.blocking import run_blocking
+from giskard.checks.core.blocking import blocking
 from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions
 from giskard.checks.core.models import Document, SavedModel, read_result
+from giskard.checks.core.options import GivenTarget, check_options
 from giskard.checks.core.result import Outcome, ScenarioResult, ScenarioStatus, Text, raise_failures, roll_up
 from giskard.checks.core.scenario import Scenario
 from giskard.checks.core.scenario_execution import Targets
 from giskard.checks.core.testcase import TestCase
 from giskard.checks.core.timing import Timing, TimingField, clock_since, milliseconds
 from giskard.checks.core.types import MISSING, In, Out
-from giskard.checks.scenarios._suite_run import SuiteRun, positive_or_none
+from giskard.checks.scenarios._suite_run import SuiteRun
 from giskard.checks.settings import get_settings
 
 __all__ = ["GroupStats", "GroupedSuiteResult", "Suite", "SuiteResult"]
@@ -235,12 +236,12 @@ class Suite(SavedModel, Generic[In, Out]):
 
     name: str
     scenarios: Members = Field(default_factory=list[Member])
-    target: Any = MISSING
+    target: GivenTarget = MISSING
     target_factory: Any = None
     id: str | None = None
 
     def __init__(self, name: str, scenarios: Sequence[Member] = (), **fields: Any) -> None:
-        super().__init__(name=name, scenarios=scenarios, **fields)
+        super().__init__(name=name, scenarios=scenarios, **fields)  # pyright: ignore[reportCallIssue] - its fields
 
     # It only lets the name stand first: pydantic need not call it when it loads data.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -293,18 +294,18 @@ class Suite(SavedModel, Generic[In, Out]):
         Raises
         ------
         TypeError, ValueError
-            When `max_concurrency` is no positive whole number.
+            When an option is none that a run can have; nothing was started then.
         asyncio.CancelledError
             When the run is cancelled; what was finished is its ``partial_result``.
         """
-        if timeout is not None and not timeout > 0:
-            raise ValueError(f"timeout is {timeout!r}, expected a positive number of seconds or None")
+        check_options(target=target, multiple_runs=multiple_runs, max_concurrency=max_concurrency, timeout=timeout)
         run = SuiteRun(
+            name=self.name,
             members=tuple(self.scenarios),
             targets=self._targets(target, target_factory),
             options=RunOptions.of_a_new_run(return_exception, strict, observers),
             parallel=parallel,
-            max_concurrency=positive_or_none("max_concurrency", max_concurrency),
+            max_concurrency=max_concurrency,
             timeout=timeout,
             multiple_runs=multiple_runs,
             progress=verbose,
@@ -312,15 +313,7 @@ class Suite(SavedModel, Generic[In, Out]):
         )
         return await run.complete()
 
-    def run_sync(self, *args: Any, **options: Any) -> SuiteResult:
-        """`run` for scripts; takes the same arguments.
-
-        Raises
-        ------
-        RunInterruptedError
-            On Ctrl+C; its ``result`` holds what was finished and marks what was not.
-        """
-        return run_blocking(lambda: self.run(*args, **options), "suite")
+    run_sync = blocking(run, "suite")
 
     def _targets(self, target: Any, factory: Any) -> Targets:
         """What the run was given, else what the suite has; the scenarios' own come after both."""

@@ -21,6 +21,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from giskard.checks.utils.completed import completed
 from giskard.checks.utils.frozen import FrozenList
 
 # Python refuses to read and write integers of more than 4,300 digits.
@@ -101,7 +102,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, Enum):
         return {"$type": "enum", "value": [import_path(kind), encode(value.value)]}
     if isinstance(value, BaseModel):
-        return value if getattr(kind, "_saves_itself", False) else _encode_model(value, encode)
+        return completed(value) if getattr(kind, "_saves_itself", False) else _encode_model(value, encode)
     if isinstance(value, Mapping):
         return _encode_mapping(cast("Mapping[Any, Any]", value))
     if isinstance(value, list) or getattr(kind, "_plain_when_saved", False):
@@ -204,7 +205,7 @@ def _encode_mapping(value: Mapping[Any, Any]) -> Any:
 def escape(value: Any) -> Any:
     """`value` as a Python dump holds it: as it is, but what `decode` would take for an encoded value is marked."""
     if isinstance(value, BaseModel):
-        return value if getattr(type(value), "_saves_itself", False) else _encode_model(value, escape)
+        return completed(value) if getattr(type(value), "_saves_itself", False) else _encode_model(value, escape)
     if isinstance(value, Fraction):  # pydantic writes it as text
         return encode(value)
     if type(value) in (list, FrozenList) or getattr(type(value), "_plain_when_saved", False):

@@ -36,11 +36,15 @@ def stable_ids(names: Iterable[str]) -> list[str]:
         return ids
     counts: dict[str, int] = {}
     for position, name in enumerate(ids):
-        count = counts.get(name, 0) + 1
+        count = counts.get(name)
+        if count is None:
+            counts[name] = 1
+            continue
+        made = name
         # An id that is made here ends with its own number, so only a name that was given can be equal to it.
-        while count > 1 and f"{name}#{count}" in given:
+        while made in given:
             count += 1
+            made = f"{name}#{count}"
         counts[name] = count
-        if count > 1:
-            ids[position] = f"{name}#{count}"
+        ids[position] = made
     return ids

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from types import UnionType
+from typing import Annotated, Any, Final, Union, cast, get_origin
+
+if sys.version_info >= (3, 14):
+    import annotationlib
+
+    # Names that are imported for type checkers only stay what they are: names.
+    _UNEVALUATED: Final[dict[str, Any]] = {"annotation_format": annotationlib.Format.FORWARDREF}
+else:
+    annotationlib = None
+    _UNEVALUATED: Final[dict[str, Any]] = {}
 
 __all__ = ["Injectable", "is_async_callable"]
 
@@ -48,8 +59,8 @@ class Injectable:
         self._by_keyword: dict[str, str] = {}
         self._chosen: dict[str, str] = {}  # parameter -> the name that it asks for
         try:
-            signature = inspect.signature(function)
-        except (TypeError, ValueError):  # some builtins have none: they take the one thing there is
+            signature = inspect.signature(function, **_UNEVALUATED)
+        except (TypeError, ValueError, NameError):  # some builtins have none: they take the one thing there is
             self._by_position.append(default)
             return
         self._plan(signature, names, default, _annotated(function, signature, types or {}))
@@ -123,20 +134,40 @@ def resolved_hints(function: Callable[..., Any]) -> dict[str, Any]:
     """The type hints of a callable; those that cannot be resolved are left out."""
     while isinstance(function, functools.partial):
         function = function.func  # pyright: ignore[reportFunctionMemberAccess]
-    target: Any = function
-    if isinstance(function, type):
-        target = function.__init__
-    elif not hasattr(function, "__annotations__") or inspect.ismethod(function):
-        target = getattr(function, "__func__", None) or getattr(type(function), "__call__", function)  # noqa: B004 - it is wanted
+    target = _annotated_part(function)
     module_names: dict[str, Any] = getattr(inspect.unwrap(target), "__globals__", {})
-    raw: dict[str, Any] = getattr(target, "__annotations__", None) or {}
+    raw = _annotations(target)
     return {name: hint for name, text in raw.items() if (hint := _evaluated(text, module_names)) is not None}
+
+
+_HOLDS_HINTS = ("__annotations__", "__annotate__", "__wrapped__")
+
+
+def _annotated_part(function: Any) -> Any:
+    """What carries the hints of a callable: of a class its ``__init__``, of an object its ``__call__``."""
+    if isinstance(function, type):
+        return function.__init__
+    if inspect.ismethod(function):
+        return function.__func__
+    if inspect.isroutine(function) or any(name in getattr(function, "__dict__", ()) for name in _HOLDS_HINTS):
+        return function  # or what a decorator made of a function, with the hints of that
+    return getattr(cast("type[Any]", type(function)), "__call__", function)  # noqa: B004 - it is wanted
+
+
+def _annotations(target: Any) -> Mapping[str, Any]:
+    """The hints of `target` as they are written; empty when they cannot be read."""
+    try:
+        if annotationlib is not None:
+            return annotationlib.get_annotations(target, format=annotationlib.Format.FORWARDREF)
+        return getattr(target, "__annotations__", None) or {}
+    except (TypeError, NameError):
+        return {}
 
 
 def _evaluated(hint: Any, names: dict[str, Any]) -> Any:
     """A hint that is written as text, as the object it names; None when it cannot be resolved."""
     if not isinstance(hint, str):
-        return hint
+        return None if type(hint).__name__ == "ForwardRef" else hint
     try:
         return eval(hint, names)
     except Exception:
@@ -165,11 +196,19 @@ def class_in(hint: Any, base: type) -> type | None:
     """The class in `hint` that is `base` or a subclass of it, None when there is none."""
     if isinstance(hint, type) and issubclass(hint, base):
         return hint
+    found = (class_in(item, base) for item in _alternatives(hint))
+    return next((kind for kind in found if kind is not None), None)
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    """The hints that `hint` stands for: the members of a union, the bound of a type variable."""
+    # The origin of a union is a class from Python 3.14 on, as that of ``list[str]`` is.
+    if isinstance(hint, UnionType) or getattr(hint, "__origin__", None) is Union:
+        return hint.__args__
+    if get_origin(hint) is Annotated:
+        return (hint.__origin__,)
     bound = getattr(hint, "__bound__", None)
-    candidates = [bound] if bound is not None else list(getattr(hint, "__args__", ()) or ())
-    if isinstance(getattr(hint, "__origin__", None), type):
-        return None
-    return next((found for found in (class_in(item, base) for item in candidates) if found is not None), None)
+    return () if bound is None else (bound,)
 
 
 def is_async_callable(function: Any) -> bool:

@@ -34,15 +34,14 @@ def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[st
 
 
 class _LazyModule:
-    """Stands for a module, which is imported when the first of its names is read."""
-
-    __slots__ = ("_name",)
+    """Stands for a module, which is imported when the first of its names is read; each name is looked up once."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self._name), name)
+        value = self.__dict__[name] = getattr(import_module(self._name), name)
+        return value
 
 
 # Every run needs asyncio, and importing this package does not: it costs a third of what pydantic does.

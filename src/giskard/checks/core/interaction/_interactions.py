@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Generic, TypeVar, cast, get_args, overload
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from giskard.checks.utils.completed import completed
+
 __all__ = ["Interactions", "InteractionsSchema"]
 
 T = TypeVar("T", covariant=True)
@@ -105,7 +107,7 @@ class InteractionsSchema:
             items,
             # Each turn is dumped as what it is, whatever the parameters of the trace say.
             serialization=core_schema.wrap_serializer_function_ser_schema(
-                lambda value, dump: dump(list(value)), schema=core_schema.list_schema()
+                lambda value, dump: dump([completed(turn) for turn in value]), schema=core_schema.list_schema()
             ),
         )
 

@@ -12,6 +12,7 @@ from giskard.checks.core.failures import must_stop, original_of, text_of
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.types import In, Out, TraceT
+from giskard.checks.utils.pause import is_due, pause
 
 __all__ = ["InteractionSpec", "extend"]
 
@@ -70,7 +71,11 @@ async def extend(
     ------
     InteractionGenerationError
         When the spec fails; ``partial_trace`` holds what was completed and ``__cause__`` is the failure.
+    TypeError
+        When it is no spec.
     """
+    if not isinstance(spec, InteractionSpec):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"expected an Interaction or an InteractionSpec, got {type(spec).__name__}: {spec!r:.200}")
     turns = spec.generate(trace)
     try:
         try:
@@ -79,6 +84,8 @@ async def extend(
                 trace = trace.appended(_checked(interaction, spec))
                 if on_turn is not None:
                     on_turn(trace)
+                if is_due():
+                    await pause()
                 interaction = await turns.asend(trace)
         except StopAsyncIteration:  # the end; one that the spec's code leaks comes out as a RuntimeError
             return trace

@@ -7,20 +7,21 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import Any, Generic, Self, cast
 
-from pydantic import Field, PositiveFloat
+from pydantic import Field
 
 from giskard.checks.core.attempt import Attempt, current_attempt, off_the_loop
-from giskard.checks.core.exceptions import ConfigurationError, LimitExceededError
+from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.failures import TargetFailure, must_stop
 from giskard.checks.core.input_generator import InputGenerator
 from giskard.checks.core.interaction.base import InteractionSpec
 from giskard.checks.core.interaction.interaction import Interaction, record
 from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.limits import Limit
+from giskard.checks.core.options import Seconds, valid_target
 from giskard.checks.core.types import MISSING, In, Out, TraceT
 from giskard.checks.utils.frozen import freeze, thaw
 from giskard.checks.utils.generator import a_generator
 from giskard.checks.utils.injectable import Injectable, resolved_hints
-from giskard.checks.utils.lazy import asyncio
 
 __all__ = ["Interact", "bind_target", "thread_bound"]
 
@@ -79,12 +80,14 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
     inputs: Any
     outputs: Any = MISSING
     metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
-    timeout: PositiveFloat | None = None
+    timeout: Seconds | None = None
 
     @classmethod
     def _prepare(cls, data: dict[str, Any]) -> dict[str, Any]:
         for name in ("inputs", "outputs"):
             value = data.get(name)
+            if name == "outputs":
+                valid_target(value, name)
             if callable(value) and not isinstance(value, InputGenerator):
                 _bind(name, value)  # a parameter that nothing fills is refused now
         return data
@@ -98,7 +101,7 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     def set_outputs(self, outputs: Any) -> Self:
         """Put other outputs in place of its own; returns self."""
-        if callable(outputs):
+        if callable(valid_target(outputs, "outputs")):
             bind_target(outputs)
         self.outputs = outputs
         return self
@@ -178,14 +181,9 @@ async def _limited(
     """What the target gave back, and the seconds to its first chunk if it was a stream."""
     if timeout is None:
         return await _called(bound, values)
-    limit = asyncio.timeout(timeout)
-    try:
-        async with limit:
-            return await _called(bound, values)
-    except TimeoutError:
-        if not limit.expired():  # the target's own
-            raise
-        raise LimitExceededError(f"timeout after {timeout:g} s in the target, turn {turn}") from None
+    async with Limit(lambda: f"timeout after {timeout:g} s in the target, turn {turn}", seconds=timeout):
+        answer = await _called(bound, values)
+    return answer
 
 
 async def _called(bound: Injectable, values: dict[str, Any]) -> tuple[Any, float | None]:

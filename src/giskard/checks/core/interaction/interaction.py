@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Generic, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from giskard.checks.core.models import explained
 from giskard.checks.core.types import In, Out
 from giskard.checks.utils.equality import equal
 from giskard.checks.utils.frozen import FrozenDict, freeze, view
@@ -50,6 +51,17 @@ class Interaction(BaseModel, Generic[In, Out], frozen=True):
     inputs: Annotated[In, *Recorded]
     outputs: Annotated[Out, *Recorded]
     metadata: Annotated[dict[str, Any], *Recorded] = Field(default_factory=lambda: _EMPTY)
+
+    if not TYPE_CHECKING:  # a type checker knows the fields
+
+        def __init__(self, **fields: Any) -> None:
+            # As pydantic's own, so that it costs no more; a misspelt field is explained.
+            try:
+                type(self).__pydantic_validator__.validate_python(fields, self_instance=self)
+            except ValidationError as error:
+                raise explained(type(self), error) from None
+
+        __init__.__pydantic_base_init__ = True
 
     def model_post_init(self, context: Any, /) -> None:
         """Share the set of given fields: a set of its own would be a third of an interaction."""

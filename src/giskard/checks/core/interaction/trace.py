@@ -6,13 +6,15 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, computed_field
 from typing_extensions import TypeVar
 
+from giskard.checks.core import late
 from giskard.checks.core.interaction._interactions import Interactions, InteractionsSchema
 from giskard.checks.core.interaction.interaction import Interaction, Recorded
 from giskard.checks.core.models import construct, known_names, refuse_unknown, share_fields_set
 from giskard.checks.core.types import MISSING, In, Out
+from giskard.checks.utils.completed import completed
 from giskard.checks.utils.equality import equal
 from giskard.checks.utils.frozen import FrozenDict, freeze
 from giskard.checks.utils.injectable import class_in, resolved_hints
@@ -33,6 +35,10 @@ _set = object.__setattr__
 
 def _no_turns() -> Interactions[Any]:
     return Interactions()
+
+
+def _with_its_class(turn: Interaction | None) -> Any:
+    return turn if turn is None else completed(turn)
 
 
 class Trace(BaseModel, Generic[In, Out], frozen=True):
@@ -78,7 +84,7 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
             for name in type(self).model_fields.keys() - Trace.model_fields.keys():
                 self.__dict__[name] = freeze(self.__dict__[name])
 
-    @computed_field(return_type=Any)
+    @computed_field(return_type=Annotated[Any, PlainSerializer(_with_its_class)])
     @property
     def last(self) -> Interaction[In, Out] | None:
         """The last interaction, or None when there is none yet."""
@@ -111,11 +117,7 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
         """This trace and `item` after it, as a new trace."""
         if isinstance(item, Interaction):
             return self.appended(item)
-        from giskard.checks.core.interaction.base import InteractionSpec, extend  # noqa: PLC0415 - see base.py
-
-        if not isinstance(item, InteractionSpec):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"expected an Interaction or an InteractionSpec, got {type(item).__name__}: {item!r}")
-        return await extend(self, item)
+        return await late.resolve_late("extend")(self, item)
 
     def appended(self, interaction: Interaction) -> Self:
         """This trace and one more turn; costs the same at any length."""
@@ -154,7 +156,7 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
         )
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Trace) or _origin(self) is not _origin(other):
+        if not isinstance(other, Trace) or _origin(self) is not _origin(cast("Trace", other)):
             return NotImplemented
         mine = {**self.__dict__, **(self.__pydantic_extra__ or {})}
         return equal(mine, {**other.__dict__, **(other.__pydantic_extra__ or {})})

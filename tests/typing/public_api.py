@@ -1,10 +1,12 @@
-"""What a type checker sees of ``run_sync``: ``make lint`` reads this file, nothing runs it."""
+"""What a type checker sees of the public API: ``make lint`` reads this file, nothing runs it."""
 
-# pyright: strict, reportUnnecessaryTypeIgnoreComment=true
+# A mistake below that is not seen makes its comment an error.
+# pyright: reportUnnecessaryTypeIgnoreComment=true
 
 from typing import Any, assert_type
 
 from giskard.checks import (
+    Interaction,
     Scenario,
     ScenarioResult,
     ScenarioRunner,
@@ -44,3 +46,9 @@ def suites(suite: Suite[Any, Any]) -> None:
 async def the_async_ones(scenario: Scenario[str, str, Chat]) -> None:
     assert_type(await scenario.run(), ScenarioResult[Chat])
     await scenario.run(taget=len)  # pyright: ignore[reportCallIssue]
+
+
+def turns() -> None:
+    assert_type(Interaction(inputs=1, outputs="a"), Interaction[int, str])
+    Interaction(input=1, outputs="a")  # pyright: ignore[reportCallIssue]
+    Interaction(inputs=1, outputs="a", metadata=3)  # pyright: ignore[reportArgumentType]

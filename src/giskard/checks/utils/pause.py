@@ -1,0 +1,29 @@
+"""Giving the event loop its turn during long stretches of work that never awaits.
+
+Without it Ctrl+C, cancellations, time limits and other tasks would wait until a run of recorded conversations and
+checks by code is over.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from giskard.checks.utils.lazy import asyncio
+
+__all__ = ["is_due", "pause"]
+
+_SECONDS = 0.01
+# When the next pause is due, as a `perf_counter` reading; one for all threads, it need not be exact.
+_due = 0.0
+
+
+def is_due() -> bool:
+    """Whether the last pause is long enough ago."""
+    return perf_counter() >= _due
+
+
+async def pause() -> None:
+    """Let the event loop do what waits."""
+    global _due  # noqa: PLW0603
+    await asyncio.sleep(0)
+    _due = perf_counter() + _SECONDS

@@ -1,0 +1,34 @@
+"""Identities."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from giskard.checks.utils.ids import new_id, stable_ids
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ([], []),
+        (["a", "b"], ["a", "b"]),
+        (["x", "y", "x", "x", "y"], ["x", "y", "x#2", "x#3", "y#2"]),
+        (["x", "x", "x#2"], ["x", "x#3", "x#2"]),
+        (["x#2", "x", "x", "x"], ["x#2", "x", "x#3", "x#4"]),
+        (["x#2", "x#2", "x", "x"], ["x#2", "x#2#2", "x", "x#3"]),
+    ],
+)
+def test_the_second_of_a_name_has_its_number(names, expected):
+    assert stable_ids(iter(names)) == expected
+
+
+@given(st.lists(st.sampled_from(["x", "x#2", "x#3", "x#2#2", "", "#2", "##2"])))
+def test_no_two_are_alike_and_the_first_of_a_name_has_it(names):
+    ids = stable_ids(names)
+
+    assert len(set(ids)) == len(ids) == len(names)
+    assert all(ids[names.index(name)] == name for name in names)
+
+
+def test_new_ones_are_new():
+    assert len({new_id() for _ in range(1000)}) == 1000
