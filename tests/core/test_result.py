@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError, computed_field
 from giskard.checks import (
     CheckResult,
     CheckStatus,
+    Equals,
     FnCheck,
     Interaction,
     Metric,
@@ -484,3 +485,19 @@ def test_a_result_is_true_when_it_passed():
     assert not failed
     assert not failed.steps[0]
     assert not failed.steps[0].results[0]
+
+
+def test_later_changes_do_not_reach_the_details_of_a_result():
+    expected, given, shared = [1], {"n": [1]}, [1]
+    checks = [
+        Equals(expected_value=expected, target_key="trace.annotations"),
+        FnCheck(fn=lambda trace: True, details=given),
+        FnCheck(fn=lambda trace: CheckResult.success(details={"shared": shared})),
+    ]
+    equals, details, own = TestCase(trace=Trace(), checks=checks).run_sync().results
+    for value in (expected, given["n"], shared):
+        value.append(2)
+
+    assert equals.details["expected_value"] == equals.details["check_spec"]["expected_value"] == [1]
+    assert details.details["n"] == [1]
+    assert own.details["shared"] == [1]

@@ -1,17 +1,24 @@
 """Conversations as they were: nobody changes them, and they grow at the same price at any length."""
 
 import asyncio
+import contextlib
 import copy
+import functools
 import pickle
 import time
+from collections import OrderedDict, defaultdict
 
 import pytest
 from pydantic import ValidationError, computed_field
 
 from giskard.checks import (
+    Equals,
+    FnCheck,
     Interact,
     Interaction,
     InteractionGenerationError,
+    Scenario,
+    StringMatching,
     Trace,
     resolve,
 )
@@ -212,3 +219,43 @@ def test_typed_turns_are_validated():
     assert Trace[str, int](interactions=[Interaction(inputs="q", outputs=1)]).last.outputs == 1
     with pytest.raises(ValidationError):
         Trace[str, int](interactions=[{"inputs": "q", "outputs": "many"}])
+
+
+class Support(Trace, frozen=True):
+    notes: list = []
+
+    @computed_field
+    @functools.cached_property
+    def transcript(self) -> str:
+        return " ".join(str(turn.outputs) for turn in self.interactions)
+
+
+def test_what_a_subclass_worked_out_of_its_turns_is_not_carried_to_the_next_ones():
+    scenario = Scenario("s", trace_type=Support)
+    for word in ("one", "two"):
+        scenario.interact("q", word).check(StringMatching(keyword=word, target_key="trace.transcript"))
+
+    assert scenario.run_sync().passed
+
+
+def test_a_subclass_s_own_fields_are_snapshots_too():
+    notes = ["first"]
+    trace = Support(notes=notes)
+    notes.append("later")
+
+    assert trace.notes == ["first"]
+    with pytest.raises(TypeError, match="was recorded"):
+        trace.notes.append("mine")
+
+
+@pytest.mark.parametrize("kind", [dict, OrderedDict, lambda **fields: defaultdict(int, **fields)])
+def test_a_path_gives_no_way_to_change_what_was_recorded(kind):
+    def evil(trace):
+        with contextlib.suppress(TypeError):
+            resolve(trace, "trace.last.outputs")["paid"] = True
+        return True
+
+    scenario = Scenario("s").interact("q", lambda inputs: kind(paid=False)).check(FnCheck(fn=evil))
+    scenario.check(Equals(expected_value=False, target_key="trace.last.outputs.paid"))
+
+    assert scenario.run_sync().passed

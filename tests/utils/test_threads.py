@@ -211,7 +211,9 @@ def test_a_call_waits_as_long_as_one_thread_is_live():
             await give_up(await lost.begins_in(pool))
             last = await live.begins_in(pool)
             waiting = asyncio.ensure_future(pool.run(int))
-            await asyncio.sleep(2 * threads._LEAST_PATIENCE)
+            await asyncio.sleep(0)
+            pool._refuse_waiting(asyncio.get_running_loop())
+            await asyncio.sleep(0)
             assert not waiting.done()
             live.release.set()
             return await last, await waiting

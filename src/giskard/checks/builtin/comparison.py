@@ -104,7 +104,7 @@ class ComparisonCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             raise ValueError(f"give exactly one of expected_value and expected_value_key; {given} given")
         if self.expected_value is not MISSING and type(self.expected_value) not in SCALARS:
             # Later changes of the caller's object do not reach the check.
-            self.__dict__["expected_value"] = freeze(self.expected_value)
+            vars(self)["expected_value"] = freeze(self.expected_value)
         return self
 
     def verdict(self, trace: TraceT) -> Verdict:

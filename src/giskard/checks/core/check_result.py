@@ -13,6 +13,7 @@ from giskard.checks.core.error_kinds import ErrorKind, is_retryable
 from giskard.checks.core.models import construct
 from giskard.checks.core.timing import Clock, Timing, TimingField, TimingOf
 from giskard.checks.core.usage import Usage
+from giskard.checks.utils.equality import equal
 from giskard.checks.utils.frozen import FrozenList
 from giskard.checks.utils.json_safe import JsonSafe, Shown, finite, utf8
 
@@ -61,7 +62,7 @@ class Result(BaseModel):
     def __repr_args__(self) -> Any:
         for name, field in type(self).model_fields.items():
             value = getattr(self, name)
-            if name not in _CLOCKS and value != field.default:
+            if name not in _CLOCKS and not equal(value, field.default):
                 # Details may hold anything, also what cannot be printed.
                 yield name, Shown(value) if name == "details" else value
 

@@ -18,6 +18,7 @@ from pydantic_core import PydanticCustomError
 from giskard.checks.core import late
 from giskard.checks.core.models import StrictModel, did_you_mean, dump_fields, explained, share_fields_set
 from giskard.checks.core.types import MISSING
+from giskard.checks.utils.equality import equal
 from giskard.checks.utils.codec import decode
 
 __all__ = ["Discriminated"]
@@ -150,5 +151,5 @@ class Discriminated(StrictModel):
         yield "kind", self.kind
         for name, field in type(self).model_fields.items():
             value = self.__dict__.get(name, MISSING)
-            if value is not MISSING and value != field.default:
+            if value is not MISSING and not equal(value, field.default):
                 yield name, value

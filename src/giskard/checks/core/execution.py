@@ -193,7 +193,13 @@ def _notify(
     *,
     result: CheckResult | None = None,
 ) -> None:
-    where = {**event, "run_id": options.run_id, "check_id": check_id, "subject": check, "result": result}
+    where: dict[str, Any] = {
+        **event,
+        "run_id": options.run_id,
+        "check_id": check_id,
+        "subject": check,
+        "result": result,
+    }
     options.observers.notify(RunEvent(kind=kind, **where))
 
 

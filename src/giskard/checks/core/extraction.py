@@ -204,10 +204,14 @@ def _names_in(value: object) -> list[str] | None:
     if view_of(type(value)).leaf or isinstance(value, (Sequence, Set)):
         return None
     if view_of(type(value)).is_trace:
-        cls = cast("Trace", type(value))
+        cls = cast("type[Trace]", type(value))
         return [*cls.model_fields, *cls.model_computed_fields]
     named = isinstance(value, (BaseModel, tuple)) or is_dataclass(value)
-    return [name for name, _ in record_items(value)] if named else [n for n in vars(value) if not n.startswith("_")]
+    return (
+        [name for name, _ in record_items(cast("object", value))]
+        if named
+        else [n for n in vars(value) if not n.startswith("_")]
+    )
 
 
 def resolve(trace: Any, key: str) -> Any:

@@ -151,7 +151,7 @@ def freeze(value: Any) -> Any:
 
 def _freeze_deep(value: Any) -> Any:
     """`freeze` of what is nested too deep for a recursion: dicts and lists are followed one by one."""
-    if type(value) is not dict and type(value) is not list:
+    if _type_of(value) is not dict and _type_of(value) is not list:
         return value
     root: list[Any] = [value]
     frozen: dict[int, FrozenDict | FrozenList] = {}
@@ -160,15 +160,17 @@ def _freeze_deep(value: Any) -> Any:
     while todo:
         target, place = todo.pop()
         item = target[place]
-        if type(item) is dict or type(item) is list:
+        kind = _type_of(item)
+        if kind is dict or kind is list:
             out = frozen.get(id(item))
             if out is None:
-                out = frozen[id(item)] = FrozenDict(item) if type(item) is dict else FrozenList(item)
+                out = frozen[id(item)] = FrozenDict(item) if kind is dict else FrozenList(item)
                 todo.extend((out, part) for part in (out if isinstance(out, FrozenDict) else range(len(out))))
         else:
             out = freeze(item)
             safe = safe and is_safe(out)
-        (_set_item if isinstance(target, FrozenDict) else _put)(target, place, out)
+        put: Callable[[Any, Any, Any], None] = _set_item if isinstance(target, FrozenDict) else _put
+        put(target, place, out)
     if not safe:
         for out in frozen.values():
             out.__class__ = _GUARDED[type(out)]

@@ -201,14 +201,14 @@ def class_in(hint: Any, base: type) -> type | None:
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:
-    """The hints that `hint` stands for: the members of a union, the bound of a type variable."""
+    """The hints that `hint` stands for: the members of a union, what a type variable or a NewType is."""
     # The origin of a union is a class from Python 3.14 on, as that of ``list[str]`` is.
     if isinstance(hint, UnionType) or getattr(hint, "__origin__", None) is Union:
         return hint.__args__
     if get_origin(hint) is Annotated:
         return (hint.__origin__,)
-    bound = getattr(hint, "__bound__", None)
-    return () if bound is None else (bound,)
+    inner = getattr(hint, "__bound__", None) or getattr(hint, "__supertype__", None)  # a type variable, a NewType
+    return () if inner is None else (inner,)
 
 
 def is_async_callable(function: Any) -> bool:

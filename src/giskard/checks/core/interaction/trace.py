@@ -82,7 +82,7 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
         share_fields_set(self)
         if type(self) is not Trace:
             for name in type(self).model_fields.keys() - Trace.model_fields.keys():
-                self.__dict__[name] = freeze(self.__dict__[name])
+                vars(self)[name] = freeze(vars(self)[name])
 
     @computed_field(return_type=Annotated[Any, PlainSerializer(_with_its_class)])
     @property
