@@ -12,10 +12,10 @@ WORKLOADS ?=
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test test-all lint format cov bench clean
+.PHONY: help demo test test-all test-lowest lint format cov bench clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/.stamp ## Replay 40 recorded airline-support conversations and report on them
 	$(BIN)/python -m examples.airline_support
@@ -36,6 +36,10 @@ test-all: ## Run the tests on every Python of 3.11 to 3.14 that is installed (th
 
 test-3.%: .venvs/3.%/.stamp
 	.venvs/3.$*/bin/pytest -n auto $(ARGS)
+
+# The anyio that goes with old libraries has a pytest plugin that new versions of pytest warn about.
+test-lowest: .venvs/lowest/.stamp ## Run the tests with the lowest version of each library that is allowed
+	PYTEST_ADDOPTS='-p no:anyio' .venvs/lowest/bin/pytest -n auto $(ARGS)
 
 lint: .venv/.stamp ## Check style, types and the floors of the architecture
 	$(BIN)/ruff check .
@@ -74,7 +78,7 @@ clean: ## Remove what the other targets made
 define install
 	@echo "Setting up $(@D) (once) ..."
 	@[ -x $(@D)/bin/pip ] || { python=$$(.ci/find-python $(1)) && "$$python" -m venv --clear $(@D); }
-	@$(@D)/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,rego]'
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,rego]' $(2)
 	@touch $@
 endef
 
@@ -83,3 +87,6 @@ endef
 
 .venvs/3.%/.stamp: pyproject.toml src/giskard/checks/_version.py
 	$(call install,3.$*)
+
+.venvs/lowest/.stamp: pyproject.toml src/giskard/checks/_version.py .ci/lowest
+	$(call install,,$$($(@D)/bin/python .ci/lowest))

@@ -11,9 +11,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "giskard" / "checks"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-# Where the name that is imported is not that of the distribution.
 # Of the standard library of a newer Python than the oldest one.
 NEWER = {"annotationlib"}
+# Where the name that is imported is not that of the distribution.
 IMPORT_NAMES = {"gordon_to_regorus": "regorus", "python_jsonpath": "jsonpath"}
 
 

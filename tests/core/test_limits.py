@@ -92,7 +92,7 @@ def test_the_limit_inside_speaks_for_itself():
 
         async def block():
             async with inner:
-                await hangs()
+                too_long()
 
         error = await ended(outer, block)
         return inner.error is error, outer.error

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from numbers import Number
 from typing import Any, NamedTuple, TypeAlias, TypeGuard, cast
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from giskard.checks.builtin._closeness import (
@@ -34,7 +34,7 @@ from giskard.checks.builtin._closeness import (
 )
 from giskard.checks.builtin._shown import type_name
 from giskard.checks.utils.normalization import normalize_data, normalize_string
-from giskard.checks.utils.plain import SCALARS, is_mock_call, is_named_tuple, record_items
+from giskard.checks.utils.plain import SCALARS, is_mock_call, is_named_tuple, is_root_model, record_items
 
 __all__ = [
     "Difference",
@@ -186,7 +186,7 @@ def _record_difference(
 
 
 def _plain_record(record: object) -> object:
-    return cast("Any", record).root if isinstance(record, RootModel) else dict(record_items(record))
+    return cast("Any", record).root if is_root_model(type(record)) else dict(record_items(record))
 
 
 def _written_forms(record: object) -> Iterator[object]:

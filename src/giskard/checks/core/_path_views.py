@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import Any, Final, cast
 
-from pydantic import AliasChoices, BaseModel, RootModel
+from pydantic import AliasChoices, BaseModel
 
 from giskard.checks.utils.missing import MISSING
-from giskard.checks.utils.plain import is_mock_call, is_named_tuple, record_items
+from giskard.checks.utils.plain import is_mock_call, is_named_tuple, is_root_model, record_items
 
 __all__ = ["ABSENT", "View", "view_of", "walk"]
 
@@ -255,7 +255,7 @@ def view_of(cls: type[Any]) -> View:
     if issubclass(cls, _LEAVES):
         return _LEAF
     if issubclass(cls, BaseModel):
-        return _ROOT_MODEL if issubclass(cls, RootModel) else _ModelView(cls)
+        return _ROOT_MODEL if is_root_model(cls) else _ModelView(cls)
     if issubclass(cls, dict):
         return _DICT
     if is_named_tuple(cls) or is_mock_call(cls):

@@ -18,8 +18,8 @@ from pydantic_core import PydanticCustomError
 from giskard.checks.core import late
 from giskard.checks.core.models import StrictModel, did_you_mean, dump_fields, explained, share_fields_set
 from giskard.checks.core.types import MISSING
-from giskard.checks.utils.equality import equal
 from giskard.checks.utils.codec import decode
+from giskard.checks.utils.equality import equal
 
 __all__ = ["Discriminated"]
 

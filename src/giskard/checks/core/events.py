@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from giskard.checks.utils.json_safe import describe
+from giskard.checks.utils.lazy import logging
 
 __all__ = ["EventKind", "Observers", "RunEvent", "RunObserver"]
 

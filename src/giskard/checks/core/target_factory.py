@@ -7,7 +7,7 @@ import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, cast
 
-from giskard.checks.core.failures import must_stop, text_of
+from giskard.checks.core.failures import must_stop, original_of, text_of
 
 __all__ = ["with_made_target"]
 
@@ -34,7 +34,7 @@ async def with_made_target(factory: Any, use: Callable[[Any], Awaitable[None]]) 
     except BaseException as error:
         if failure is None or error is failure or must_stop(error):
             raise
-        failure.add_note(f"Closing the target failed too: {type(error).__name__}: {text_of(error)}")
+        original_of(failure).add_note(f"Closing the target failed too: {type(error).__name__}: {text_of(error)}")
     if failure is not None:
         raise failure
 

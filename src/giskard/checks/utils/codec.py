@@ -180,7 +180,9 @@ def _encode_parts(kind: type[Any], parts: dict[str, Any]) -> Any:
 def _object(saved: Any) -> Any:
     path, parts = saved
     kind: Any = import_callable(path)
-    if not isinstance(kind, type) or not (issubclass(kind, BaseModel) or dataclasses.is_dataclass(kind)):
+    if not isinstance(kind, type) or not (
+        issubclass(kind, BaseModel) or dataclasses.is_dataclass(cast("type[Any]", kind))
+    ):
         raise ValueError(f"{path!r} is no model and no dataclass")  # a file must not call what it likes
     values = decode(parts)
     return kind.model_validate(values) if issubclass(kind, BaseModel) else kind(**values)
@@ -208,7 +210,8 @@ def escape(value: Any) -> Any:
         return completed(value) if getattr(type(value), "_saves_itself", False) else _encode_model(value, escape)
     if isinstance(value, Fraction):  # pydantic writes it as text
         return encode(value)
-    if type(value) in (list, FrozenList) or getattr(type(value), "_plain_when_saved", False):
+    kind = type(cast("object", value))
+    if kind in (list, FrozenList) or getattr(kind, "_plain_when_saved", False):
         return [escape(item) for item in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["asyncio", "lazy_names"]
+__all__ = ["asyncio", "lazy_names", "logging"]
 
 
 def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
@@ -47,5 +47,7 @@ class _LazyModule:
 # Every run needs asyncio, and importing this package does not: it costs a third of what pydantic does.
 if TYPE_CHECKING:
     import asyncio
+    import logging
 else:
     asyncio = _LazyModule("asyncio")
+    logging = _LazyModule("logging")

@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, cast
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel
 
 from giskard.checks.utils.missing import MISSING
 
@@ -77,6 +77,11 @@ def to_plain(value: Any, *, opaque: Callable[[Any], Any] | None = None) -> Any:
 def is_named_tuple(cls: type[Any]) -> bool:
     """Whether the instances of `cls` are named tuples."""
     return hasattr(cls, "_fields") and issubclass(cls, tuple)
+
+
+def is_root_model(cls: type[Any]) -> bool:
+    """Whether `cls` is a pydantic ``RootModel``, told by its mark: that class costs a lot to import."""
+    return bool(getattr(cls, "__pydantic_root_model__", False))
 
 
 def is_mock_call(cls: type[Any]) -> bool:
@@ -236,7 +241,7 @@ def _conversion(container: object) -> Generator[Any, Any, Any]:
     cls: type[Any] = type(container)
     value: Any = container
     kind = _kind_of(cls)
-    if issubclass(cls, RootModel):
+    if is_root_model(cls):
         return (yield value.root)
     if kind in _WITH_NAMES:
         records = kind in (_MODEL, _RECORD)
