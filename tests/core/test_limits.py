@@ -254,7 +254,7 @@ def test_the_pool_of_a_run_can_be_blocked_by_a_function_of_a_check():
         threads.append(threading.current_thread())
         release.wait(20)
 
-    checks = [FnCheck(fn=hang, timeout=LIMIT), FnCheck(fn=lambda trace: True, timeout=20)]
+    checks = [FnCheck(fn=hang, timeout=0.2), FnCheck(fn=lambda trace: True, timeout=20)]
     result = Scenario("s").interact("q", "a").checks(*checks).run_sync()
     release.set()
     threads[0].join(20)

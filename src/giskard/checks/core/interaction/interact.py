@@ -67,7 +67,7 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
     metadata
         Kept with each turn.
     timeout
-        Seconds for each call of the target.
+        Seconds for each call of the target.  A sync target cannot be ended: it keeps its thread until it returns.
 
     Raises
     ------
