@@ -110,7 +110,8 @@ class Path:
         """
         if self.definite:
             found = self._walk(trace)
-            if type(found) in SCALARS:
+            kind: type[Any] = type(found)
+            if kind is str or kind in SCALARS:
                 return found
             return self._no_match if found is ABSENT else view(to_plain(found, opaque=view))
         return view(to_plain(self.raw(trace), opaque=view))

@@ -120,8 +120,8 @@ def record(inputs: Any, outputs: Any, metadata: Mapping[str, Any] | None = None)
     """`Interaction(...)` without validation, for values of any type: the hot path of a run."""
     self: Interaction = _new(Interaction)
     values = {
-        "inputs": freeze(inputs),
-        "outputs": freeze(outputs),
+        "inputs": inputs if type(inputs) is str else freeze(inputs),
+        "outputs": outputs if type(outputs) is str else freeze(outputs),
         "metadata": freeze(metadata) if metadata else _EMPTY,
     }
     _set(self, "__dict__", values)
