@@ -250,10 +250,9 @@ def lookup(trace: Any, key: str, field: str = "target_key") -> Any:
     except (TimeoutError, ValueError) as error:  # a filter's regex, or a descent, without end
         cause = "timeout" if isinstance(error, TimeoutError) else "config"
         raise NoVerdict(f"{field}: {error}", kind=cause, details={field: key}) from error
-    kind: type[Any] = type(value)
-    if kind is str or kind is float:  # it is there: most values are one of these
+    if type(value) is str or type(value) is float:  # it is there: most values are one of these
         return value
-    if kind is NoMatch or (not path.definite and not value and not path.grounded(trace)):
+    if type(value) is NoMatch or (not path.definite and not value and not path.grounded(trace)):
         _no_value(trace, key, field)
     return value
 

@@ -110,8 +110,7 @@ class Path:
         """
         if self.definite:
             found = self._walk(trace)
-            kind: type[Any] = type(found)
-            if kind is str or kind in SCALARS:
+            if type(found) is str or type(found) in SCALARS:
                 return found
             return self._no_match if found is ABSENT else view(to_plain(found, opaque=view))
         return view(to_plain(self.raw(trace), opaque=view))
