@@ -1,7 +1,5 @@
 """Checks that compare a value with another one."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The base of all checks."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Awaitable, Mapping, Sequence
 from types import FunctionType

@@ -89,6 +89,7 @@ def identities(checks: Iterable[Check]) -> list[str]:
 async def run_check(check: Check, trace: Trace, check_id: str, options: RunOptions) -> CheckResult:
     """The result of one check, with all that a report wants to know about it."""
     start = perf_counter()
+    asked = cancellations()
     try:
         if check.timeout is None:
             outcome = check.run(trace)
@@ -103,6 +104,7 @@ async def run_check(check: Check, trace: Trace, check_id: str, options: RunOptio
         if must_stop(error) or not options.return_exception:
             raise
         result = _crashed(error).result()
+    _stop_if_asked(asked)
     return finished(result, check, check_id, start)
 
 
@@ -212,7 +214,10 @@ async def _decided(check: CodeCheck, trace: Trace, check_id: str, options: RunOp
         except GeneratorExit as error:  # raised by the check: nobody closes a coroutine that does not wait
             raise TargetFailure from error
         if type(verdict) is not Verdict:
-            verdict = await verdict if inspect.isawaitable(verdict) else verdict
+            if inspect.isawaitable(verdict):
+                asked = cancellations()
+                verdict = await verdict
+                _stop_if_asked(asked)
             # A user's check may give anything.
             if not isinstance(verdict, (Verdict, CheckResult)):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(_no_result(check, verdict))
@@ -227,6 +232,18 @@ async def _decided(check: CodeCheck, trace: Trace, check_id: str, options: RunOp
     if isinstance(verdict, CheckResult):
         return finished(verdict, check, check_id, start)
     return (*verdict, check.__class__, check.__dict__, check_id, start, perf_counter() - start)
+
+
+def _stop_if_asked(before: int) -> None:
+    """Stop when somebody asked for it since `before` (see `cancellations`), and the check made nothing of it.
+
+    Raises
+    ------
+    asyncio.CancelledError
+        Then.
+    """
+    if cancellations() > before:
+        raise asyncio.CancelledError
 
 
 def skipped(check: Check, check_id: str, message: str = "not run") -> CheckResult:
@@ -264,11 +281,8 @@ async def run_test_case(name: str | None, trace: Trace, checks: Sequence[Check],
     results = Findings()
     ids = identities(checks)
     error: TestCaseError | None = None
-    asked = cancellations()
     try:
         await run_checks(checks, ids, trace, options, results)
-        if cancellations() > asked:  # and a check made nothing of it
-            raise asyncio.CancelledError
     except BaseException as stopped:
         if must_stop(stopped):
             done = len(results)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from typing import Any
 
 from giskard.checks.core.attempt import is_cancelled
@@ -15,7 +14,7 @@ from giskard.checks.core.exceptions import (
     MissingExtraError,
 )
 from giskard.checks.core.result import TestCaseError
-from giskard.checks.utils.lazy import asyncio
+from giskard.checks.utils.lazy import asyncio, traceback
 
 __all__ = ["TargetFailure", "error_kind_of", "failure_of", "must_stop", "original_of", "text_of", "traceback_of"]
 

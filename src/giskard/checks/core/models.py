@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import warnings
 from collections.abc import Collection, Iterable, Mapping
@@ -24,6 +23,7 @@ from giskard.checks.core.exceptions import UnknownFieldWarning
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.codec import decode, encode, escape
 from giskard.checks.utils.equality import equal
+from giskard.checks.utils.lazy import difflib
 
 __all__ = [
     "SCHEMA_VERSION",

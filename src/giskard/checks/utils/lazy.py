@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["asyncio", "lazy_names", "logging"]
+__all__ = ["asyncio", "difflib", "lazy_names", "logging", "traceback"]
 
 
 def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
@@ -47,7 +47,11 @@ class _LazyModule:
 # Every run needs asyncio, and importing this package does not: it costs a third of what pydantic does.
 if TYPE_CHECKING:
     import asyncio
+    import difflib
     import logging
+    import traceback
 else:
     asyncio = _LazyModule("asyncio")
+    difflib = _LazyModule("difflib")
     logging = _LazyModule("logging")
+    traceback = _LazyModule("traceback")
