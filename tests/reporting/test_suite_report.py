@@ -427,3 +427,12 @@ def test_five_thousand_scenarios_are_reported_at_once():
     text = printed(result, 120)
     assert time.process_time() - start < 2
     assert text.count("╭") == 500
+
+
+def test_many_reasons_for_skips_are_counted_and_do_not_hide_what_failed():
+    skips = [check(CheckResult.skip(f"no occasion for rule {n}"), name=f"rule {n}") for n in range(6)]
+    out = io.StringIO()
+    print_report(run(scenario("s", failing("it is wrong"), *skips)), console=Console(file=out, width=80))
+
+    assert "6 checks skipped, for 6 reasons" in out.getvalue()
+    assert "it is wrong" in out.getvalue()
