@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, Generic
 
 from pydantic import AfterValidator
 
 from giskard.checks.core.check import Check, Checks, OneCheck
 from giskard.checks.core.execution import RunOptions, identities, run_check
+from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import construct
-from giskard.checks.core.result import CheckResult, CheckStatus
+from giskard.checks.core.result import CheckResult, CheckStatus, Metric
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.core.usage import Usage
 
@@ -53,7 +54,7 @@ def _usage(results: Sequence[CheckResult]) -> Usage | None:
 
 def _given(child: CheckResult, results: Sequence[CheckResult], **changes: Any) -> CheckResult:
     """The result of a child as the result of its parent."""
-    details = {**child.details, "children": [_summary(result) for result in results]}
+    details = {**child.details, **_children(results)}
     return construct(type(child), {**child.__dict__, "details": details, "usage": _usage(results), **changes})
 
 
@@ -61,9 +62,36 @@ def _reasons(results: Sequence[CheckResult]) -> str:
     return "; ".join(f"{result.name}: {result.message or result.status.value}" for result in results)
 
 
-def _skipped(results: Sequence[CheckResult]) -> CheckResult:
-    children = {"children": [_summary(result) for result in results]}
-    return CheckResult.skip(f"all were skipped: {_reasons(results)}", children, usage=_usage(results))
+def _children(results: Sequence[CheckResult]) -> dict[str, Any]:
+    return {"children": [_summary(result) for result in results]}
+
+
+def _metrics(results: Sequence[CheckResult]) -> list[Metric]:
+    return [metric for result in results for metric in result.metrics]
+
+
+async def _run_until(
+    decides: Callable[[CheckResult], bool], checks: Sequence[Check], trace: Trace
+) -> tuple[list[CheckResult], CheckResult | None]:
+    """What ran, up to the first result that decides; and the parent's result: that one, SKIP of all, else None."""
+    results: list[CheckResult] = []
+    for check, name in zip(checks, identities(checks), strict=True):
+        result = await run_check(check, trace, name, _OPTIONS)
+        results.append(result)
+        if decides(result):
+            return results, _given(result, results)
+    if all(result.skipped for result in results):
+        message = f"all were skipped: {_reasons(results)}"
+        return results, CheckResult.skip(message, _children(results), usage=_usage(results))
+    return results, None
+
+
+def _breaks(result: CheckResult) -> bool:
+    return result.errored or (result.failed and result.severity == "error")
+
+
+def _settles(result: CheckResult) -> bool:
+    return result.passed or result.errored
 
 
 @Check.register("all_of")
@@ -83,20 +111,13 @@ class AllOf(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     async def run(self, trace: TraceT) -> CheckResult:
         """PASS when no check is FAIL or ERROR."""
-        results: list[CheckResult] = []
-        for check, name in zip(self.checks, identities(self.checks), strict=True):
-            result = await run_check(check, trace, name, _OPTIONS)
-            results.append(result)
-            if result.errored or (result.failed and result.severity == "error"):
-                return _given(result, results)
-        if all(result.skipped for result in results):
-            return _skipped(results)
+        results, decided = await _run_until(_breaks, self.checks, trace)
+        if decided is not None:
+            return decided
         counts = [(sum(result.status == state for result in results), state) for state in ("pass", "fail", "skip")]
         words = {"pass": "passed", "fail": "failed (warning)", "skip": "skipped"}
         message = ", ".join(f"{count} {words[state]}" for count, state in counts if count)
-        metrics = [metric for result in results for metric in result.metrics]
-        children = {"children": [_summary(result) for result in results]}
-        return CheckResult.success(message, children, metrics, usage=_usage(results))
+        return CheckResult.success(message, _children(results), _metrics(results), usage=_usage(results))
 
 
 @Check.register("any_of")
@@ -116,17 +137,11 @@ class AnyOf(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     async def run(self, trace: TraceT) -> CheckResult:
         """PASS when a check is PASS before any is ERROR."""
-        results: list[CheckResult] = []
-        for check, name in zip(self.checks, identities(self.checks), strict=True):
-            result = await run_check(check, trace, name, _OPTIONS)
-            results.append(result)
-            if result.passed or result.errored:
-                return _given(result, results)
-        if all(result.skipped for result in results):
-            return _skipped(results)
-        metrics = [metric for result in results for metric in result.metrics]
-        children = {"children": [_summary(result) for result in results]}
-        return CheckResult.failure(f"none holds: {_reasons(results)}", children, metrics, usage=_usage(results))
+        results, decided = await _run_until(_settles, self.checks, trace)
+        if decided is not None:
+            return decided
+        message = f"none holds: {_reasons(results)}"
+        return CheckResult.failure(message, _children(results), _metrics(results), usage=_usage(results))
 
 
 @Check.register("not")

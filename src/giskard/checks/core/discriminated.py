@@ -16,7 +16,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from giskard.checks.core import late
-from giskard.checks.core.models import StrictModel, did_you_mean, dump_fields, explained, share_fields_set
+from giskard.checks.core.models import StrictModel, did_you_mean, dump_fields, explained, plain_class, share_fields_set
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.codec import decode
 from giskard.checks.utils.equality import equal
@@ -83,7 +83,7 @@ class Discriminated(StrictModel):
             known = sorted({*cls._kinds, *late.kinds(cls._family)})
             hint = did_you_mean(kind, known) or f"; known kinds: {', '.join(known)}"
             raise PydanticCustomError("kind", "{message}", {"message": f"no {cls._family} of kind {kind!r}{hint}"})
-        if not issubclass(member, cls._origin()):
+        if not issubclass(member, plain_class(cls)):
             raise PydanticCustomError(
                 "kind", "{message}", {"message": f"kind {kind!r} is {member.__name__}, expected {cls.__name__}"}
             )
@@ -101,7 +101,7 @@ class Discriminated(StrictModel):
                     cls._check_kind(data["kind"])
                     data = {key: cls._loaded(key, value) for key, value in data.items() if key != "kind"}
             data = cls._prepare(data)
-        elif cls._is_root() and isinstance(data, cls._origin()):
+        elif cls._is_root() and isinstance(data, plain_class(cls)):
             return cast("Self", data)  # whatever the type parameters of the two are
         try:
             return share_fields_set(handler(data))
@@ -122,12 +122,7 @@ class Discriminated(StrictModel):
     @classmethod
     def _is_root(cls) -> bool:
         """Whether the class only stands for its family: it cannot be made, but data of its kinds can be loaded."""
-        return "_kinds" in cls._origin().__dict__
-
-    @classmethod
-    def _origin(cls) -> type[Any]:
-        """The class without type parameters."""
-        return cls.__pydantic_generic_metadata__["origin"] or cls
+        return "_kinds" in plain_class(cls).__dict__
 
     @model_serializer(mode="wrap")
     def _dump(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:

@@ -35,6 +35,7 @@ __all__ = [
     "dump_fields",
     "explained",
     "known_names",
+    "plain_class",
     "read_result",
     "read_version",
     "refuse_unknown",
@@ -97,6 +98,11 @@ def known_names(cls: type[BaseModel]) -> list[str]:
     return names
 
 
+def plain_class(cls: type[BaseModel]) -> type[BaseModel]:
+    """The class without type parameters: they say nothing of what its instances are."""
+    return cls.__pydantic_generic_metadata__["origin"] or cls
+
+
 def refuse_unknown(cls: type[BaseModel], fields: Mapping[str, Any], known: Collection[str]) -> None:
     """Raise for the first of `fields` that is not `known`, unless the model takes any.
 
@@ -110,7 +116,7 @@ def refuse_unknown(cls: type[BaseModel], fields: Mapping[str, Any], known: Colle
     word = next(name for name in fields if name not in known)
     names = list(cls.model_fields)
     hint = did_you_mean(word, names) or "."
-    raise TypeError(f"{cls.__name__.partition('[')[0]} has no field {word!r}{hint} Its fields are: {', '.join(names)}")
+    raise TypeError(f"{plain_class(cls).__name__} has no field {word!r}{hint} Its fields are: {', '.join(names)}")
 
 
 def explained(cls: type[BaseModel], error: ValidationError) -> ValidationError:
@@ -126,7 +132,7 @@ def explained(cls: type[BaseModel], error: ValidationError) -> ValidationError:
                 "unknown_field",
                 "{model} has no field {word}{hint} Its fields are: {names}",  # type: ignore[arg-type]
                 {
-                    "model": cls.__name__.partition("[")[0],
+                    "model": plain_class(cls).__name__,
                     "word": repr(word),
                     "hint": did_you_mean(word, names) or ".",
                     "names": ", ".join(names),

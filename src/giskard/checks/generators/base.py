@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, field_
 
 from giskard.checks.core.input_generator import InputGenerator
 from giskard.checks.core.mixin import WithGeneratorMixin
+from giskard.checks.core.models import plain_class
 from giskard.checks.core.types import TraceT
 from giskard.checks.llm.prompts import check_one_prompt, check_prompt_path
 from giskard.checks.llm.unavailable import ModelsUnavailableError, models_unavailable
@@ -87,8 +88,7 @@ class BaseLLMGenerator(WithGeneratorMixin, InputGenerator[TraceT], Generic[Trace
             trace = yield await self._ask(trace, input_type)
 
     async def _ask(self, trace: TraceT, input_type: Any) -> Any:
-        name = type(self).__name__.partition("[")[0]
-        raise ModelsUnavailableError(models_unavailable(name, "generated inputs come"))
+        raise ModelsUnavailableError(models_unavailable(plain_class(type(self)).__name__, "generated inputs come"))
 
 
 @InputGenerator.register("llm_generator")

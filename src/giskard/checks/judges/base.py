@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, StrictBool
 
 from giskard.checks.core.check import Check, NoVerdict
 from giskard.checks.core.mixin import WithJudgeMixin
+from giskard.checks.core.models import plain_class
 from giskard.checks.core.result import CheckResult
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.llm.unavailable import models_unavailable
@@ -102,5 +103,5 @@ class BaseLLMCheck(WithJudgeMixin, Check[In, Out, TraceT], Generic[In, Out, Trac
             await self.get_inputs(trace)
         except NoVerdict as problem:
             return problem.verdict().result()
-        message = models_unavailable(f"{type(self).__name__.partition('[')[0]} {self.label!r}", "judges come")
+        message = models_unavailable(f"{plain_class(type(self)).__name__} {self.label!r}", "judges come")
         return CheckResult.error(message, error_kind="config")

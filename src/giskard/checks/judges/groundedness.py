@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Generic
+from typing import Generic
 
-from giskard.checks.core.check import Check, JSONPathStr
+from giskard.checks.core.check import Check
 from giskard.checks.core.types import In, Out, TraceT
-from giskard.checks.judges._evidence import evidence
-from giskard.checks.judges.base import BaseLLMCheck
+from giskard.checks.judges._against_context import AgainstContext
 
 __all__ = ["Groundedness"]
 
 
 @Check.register("groundedness")
-class Groundedness(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
+class Groundedness(AgainstContext[In, Out, TraceT], Generic[In, Out, TraceT]):
     """Checks that what an answer states is supported by a context.
 
     Parameters
@@ -23,17 +22,3 @@ class Groundedness(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     context, context_key
         What it must be supported by: a text or a list of texts, else the path of them.
     """
-
-    _older_names: ClassVar[dict[str, str]] = {"answer_key": "target_key"}
-
-    answer: str | None = None
-    target_key: JSONPathStr = "trace.last.outputs"
-    context: str | list[str] | None = None
-    context_key: JSONPathStr = "trace.last.metadata.context"
-
-    async def get_inputs(self, trace: TraceT) -> dict[str, Any]:
-        """The answer and the context."""
-        return {
-            "answer": evidence(trace, "answer", self.answer, self.target_key, "target_key"),
-            "context": evidence(trace, "context", self.context, self.context_key, "context_key"),
-        }

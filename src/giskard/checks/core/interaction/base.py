@@ -11,6 +11,7 @@ from giskard.checks.core.exceptions import InteractionGenerationError
 from giskard.checks.core.failures import must_stop, original_of, text_of
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.models import plain_class
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.utils.pause import is_due, pause
 
@@ -45,7 +46,7 @@ class InteractionSpec(Discriminated, Generic[In, Out, TraceT], family="interacti
 
     def __new__(cls, *_: Any, **__: Any) -> InteractionSpec[In, Out, TraceT]:
         """An `Interact` when the class itself is called."""
-        if (cls.__pydantic_generic_metadata__["origin"] or cls) is InteractionSpec:
+        if plain_class(cls) is InteractionSpec:
             interact = cast("type[InteractionSpec[In, Out, TraceT]]", late.resolve_late("interact"))
             return object.__new__(interact)
         return super().__new__(cls)

@@ -12,7 +12,7 @@ from typing_extensions import TypeVar
 from giskard.checks.core import late
 from giskard.checks.core.interaction._interactions import Interactions, InteractionsSchema
 from giskard.checks.core.interaction.interaction import Interaction, Recorded
-from giskard.checks.core.models import construct, known_names, refuse_unknown, share_fields_set
+from giskard.checks.core.models import construct, known_names, plain_class, refuse_unknown, share_fields_set
 from giskard.checks.core.types import MISSING, In, Out
 from giskard.checks.utils.completed import completed
 from giskard.checks.utils.equality import equal
@@ -156,7 +156,7 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
         )
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Trace) or _origin(self) is not _origin(cast("Trace", other)):
+        if not isinstance(other, Trace) or plain_class(type(self)) is not plain_class(type(cast("Trace", other))):
             return NotImplemented
         mine = {**self.__dict__, **(self.__pydantic_extra__ or {})}
         return equal(mine, {**other.__dict__, **(other.__pydantic_extra__ or {})})
@@ -180,11 +180,6 @@ def trace_type_of(target: Any) -> type[Trace[Any, Any]] | None:
 def _names_of(cls: type[Trace]) -> frozenset[str]:
     """What the constructor of a trace takes: its fields, and what a dump holds beside them."""
     return frozenset((*known_names(cls), *cls.model_computed_fields))
-
-
-def _origin(trace: Trace) -> type:
-    """The class of a trace without its parameters: they say nothing of its value."""
-    return type(trace).__pydantic_generic_metadata__["origin"] or type(trace)
 
 
 def empty_trace(kind: type[TraceT], annotations: Mapping[str, Any]) -> TraceT:
