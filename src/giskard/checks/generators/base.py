@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Annotated, Any, Generic, Self
+from typing import Annotated, Any, Generic
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from giskard.checks.core.input_generator import InputGenerator
 from giskard.checks.core.mixin import WithGeneratorMixin
 from giskard.checks.core.models import plain_class
 from giskard.checks.core.types import TraceT
-from giskard.checks.llm.prompts import check_one_prompt, check_prompt_path
+from giskard.checks.llm.prompts import WithPromptMixin
 from giskard.checks.llm.unavailable import ModelsUnavailableError, models_unavailable
 
 __all__ = ["BaseLLMGenerator", "LLMGenerator", "LLMGeneratorOutput"]
@@ -92,7 +92,7 @@ class BaseLLMGenerator(WithGeneratorMixin, InputGenerator[TraceT], Generic[Trace
 
 
 @InputGenerator.register("llm_generator")
-class LLMGenerator(BaseLLMGenerator[TraceT], Generic[TraceT]):
+class LLMGenerator(WithPromptMixin, BaseLLMGenerator[TraceT], Generic[TraceT]):
     """Inputs that a model makes as a prompt says.
 
     Parameters
@@ -103,16 +103,7 @@ class LLMGenerator(BaseLLMGenerator[TraceT], Generic[TraceT]):
         Whether `prompt` is a template too; otherwise it is taken literally.
     """
 
-    prompt: str | None = None
-    prompt_path: str | None = None
     as_template: bool = False
-
-    _check_prompt_path = field_validator("prompt_path")(check_prompt_path)
-
-    @model_validator(mode="after")
-    def _one_prompt(self) -> Self:
-        check_one_prompt(self.prompt, self.prompt_path)
-        return self
 
     def get_prompt(self) -> str:
         """The prompt, when it is given as a text."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, Self
-
-from pydantic import field_validator, model_validator
+from typing import Any, Generic
 
 from giskard.checks.core.check import Check
 from giskard.checks.core.mixin import BaseJudge, WithGeneratorMixin
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.judges.base import BaseLLMCheck, LLMCheckResult
-from giskard.checks.llm.prompts import check_one_prompt, check_prompt_path
+from giskard.checks.llm.prompts import WithPromptMixin
 from giskard.checks.llm.types import Completion, GenerationParams, Message
 from giskard.checks.llm.unavailable import ModelsUnavailableError, models_unavailable
 from giskard.checks.settings import find_generator
@@ -50,7 +48,7 @@ class LLMChatJudge(WithGeneratorMixin, BaseJudge):
 
 
 @Check.register("llm_judge")
-class LLMJudge(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
+class LLMJudge(WithPromptMixin, BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     """Checks what a prompt asks for.
 
     Parameters
@@ -59,16 +57,6 @@ class LLMJudge(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         The template of what the judge is asked, with the variable ``trace``: a text, or the place
         ``"namespace::path"`` of a file; exactly one of them.
     """
-
-    prompt: str | None = None
-    prompt_path: str | None = None
-
-    _check_prompt_path = field_validator("prompt_path")(check_prompt_path)
-
-    @model_validator(mode="after")
-    def _one_prompt(self) -> Self:
-        check_one_prompt(self.prompt, self.prompt_path)
-        return self
 
     def get_prompt(self) -> str:
         """The template, when it is given as a text."""

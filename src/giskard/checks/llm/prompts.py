@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 import re
+from typing import Self
 
-__all__ = ["check_one_prompt", "check_prompt_path"]
+from pydantic import field_validator, model_validator
+
+from giskard.checks.core.models import StrictModel
+
+__all__ = ["WithPromptMixin"]
 
 _PLACE = re.compile(r"[^:\s][^:]*::[^:]*[^:\s]")
 
 
-def check_one_prompt(prompt: str | None, prompt_path: str | None) -> None:
-    """Check that exactly one of them is given, and that the prompt is not empty.
+class WithPromptMixin(StrictModel):
+    """Something that asks what a prompt says; put it before the other bases of a class.
 
-    Raises
-    ------
-    ValueError
-        When it is not so.
+    Parameters
+    ----------
+    prompt
+        A text that is not empty.
+    prompt_path
+        The place ``"namespace::path"`` of a file; exactly one of the two is given.
     """
-    if (prompt is None) is (prompt_path is None):
-        given = "neither" if prompt is None else "both"
-        raise ValueError(f"give exactly one of prompt and prompt_path; {given} was given")
-    if prompt is not None and not prompt.strip():
-        raise ValueError("the prompt is empty: say what the model is asked")
 
+    prompt: str | None = None
+    prompt_path: str | None = None
 
-def check_prompt_path(place: str | None) -> str | None:
-    """`place`, when it is None or of the form ``"namespace::path"``.
+    @field_validator("prompt_path")
+    @classmethod
+    def _is_a_place(cls, value: str | None) -> str | None:
+        if value is not None and _PLACE.fullmatch(value) is None:
+            raise ValueError(
+                f"prompt_path is {value!r}, expected 'namespace::path', such as 'my_app::judges/polite.txt'"
+            )
+        return value
 
-    Raises
-    ------
-    ValueError
-        When it is of another form.
-    """
-    if place is not None and _PLACE.fullmatch(place) is None:
-        raise ValueError(f"prompt_path is {place!r}, expected 'namespace::path', such as 'my_app::judges/polite.txt'")
-    return place
+    @model_validator(mode="after")
+    def _one_prompt(self) -> Self:
+        if (self.prompt is None) is (self.prompt_path is None):
+            given = "neither" if self.prompt is None else "both"
+            raise ValueError(f"give exactly one of prompt and prompt_path; {given} was given")
+        if self.prompt is not None and not self.prompt.strip():
+            raise ValueError("the prompt is empty: say what the model is asked")
+        return self
