@@ -26,6 +26,7 @@ def busy(trace):
 SCRIPT = """
 import os, signal, threading
 from giskard.checks import FnCheck, RunInterruptedError, Scenario, Suite, TestCase, Trace
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs start with it ignored
 ran = []
 def work(trace):
     ran.append(1)

@@ -441,6 +441,7 @@ SCRIPT = """
     from giskard.checks import FnCheck, Scenario, Suite
     from giskard.checks.core.exceptions import RunInterruptedError
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs start with it ignored
     ok = FnCheck(fn=lambda trace: True)
 
     {kind} def interrupted(inputs):
