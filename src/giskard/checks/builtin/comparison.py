@@ -4,7 +4,7 @@ import datetime
 import math
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Generic, Literal, Self, cast, get_args
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Self, cast, get_args
 
 from pydantic import PlainValidator, model_validator
 from pydantic_core import SchemaValidator, core_schema
@@ -14,8 +14,8 @@ from giskard.checks.builtin._compare import Difference, Incomparable, find_diffe
 from giskard.checks.builtin._order import compare_order
 from giskard.checks.builtin._shown import json_path, shown, type_name
 from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, lookup
+from giskard.checks.core.check_result import CheckStatus, Verdict, passed_with
 from giskard.checks.core.extraction import compile_path
-from giskard.checks.core.result import CheckStatus, Verdict
 from giskard.checks.core.types import MISSING, In, Out, TraceT
 from giskard.checks.utils.frozen import freeze
 from giskard.checks.utils.normalization import NormalizationForm
@@ -55,6 +55,17 @@ def _non_negative(value: Any) -> float | Decimal | None:
 
 
 _EXACT = {form: CompareOptions(form) for form in (None, *get_args(NormalizationForm))}
+
+
+class _Both(NamedTuple):
+    """An actual value and an expected one that stood in the trace too."""
+
+    actual: Any
+    expected: Any
+
+
+def _details(actual: Any, expected: Any) -> dict[str, Any]:
+    return {"actual_value": actual, "expected_value": expected}
 
 
 class ComparisonCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
@@ -97,12 +108,13 @@ class ComparisonCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     @model_validator(mode="after")
     def _one_expected_value(self) -> Self:
-        if (self.expected_value is MISSING) is (self.expected_value_key is None):
-            given = "neither was" if self.expected_value_key is None else "both were"
+        expected, key = self.expected_value, self.expected_value_key
+        if (expected is MISSING) is (key is None):
+            given = "neither was" if key is None else "both were"
             raise ValueError(f"give exactly one of expected_value and expected_value_key; {given} given")
-        if self.expected_value is not MISSING and type(self.expected_value) not in SCALARS:
+        if type(expected) not in SCALARS and expected is not MISSING:
             # Later changes of the caller's object do not reach the check.
-            vars(self)["expected_value"] = freeze(self.expected_value)
+            vars(self)["expected_value"] = freeze(expected)
         return self
 
     def verdict(self, trace: TraceT) -> Verdict:
@@ -111,26 +123,26 @@ class ComparisonCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         expected = self.expected_value
         if expected is MISSING:
             expected = lookup(trace, cast("str", self.expected_value_key), "expected_value_key")
-        details = {"actual_value": actual, "expected_value": expected}
         if self.match is not None:
-            return self._match(actual, expected, self.match, details)
+            return self._match(actual, expected, self.match, _details(actual, expected))
         try:
             problem = self._problem(actual, expected)
         except Incomparable as error:
-            raise self._no_verdict(actual, expected, error, details) from error
+            raise self._no_verdict(actual, expected, error, _details(actual, expected)) from error
         if problem is None:
-            return Verdict(CheckStatus.PASS, None, details)
+            return passed_with(actual if expected is self.expected_value else _Both(actual, expected))
         return Verdict(
             CheckStatus.FAIL,
             f"{shown(actual)} at {self.target_key!r} {self._phrases[1]} {shown(expected)}{problem}"
             f"{self._match_hint(expected)}",
-            details,
+            _details(actual, expected),
         )
 
     @classmethod
-    def passed_message(cls, values: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    def passed(cls, values: Mapping[str, Any], found: Any) -> tuple[str, dict[str, Any]]:
         """Both values, and how they relate."""
-        return f"{shown(details['actual_value'])} {cls._phrases[0]} {shown(details['expected_value'])}"
+        actual, expected = found if type(found) is _Both else (found, values["expected_value"])
+        return f"{shown(actual)} {cls._phrases[0]} {shown(expected)}", _details(actual, expected)
 
     def _problem(self, actual: Any, expected: Any) -> str | None:
         """None when the comparison holds; else what there is to add to the message of the FAIL.

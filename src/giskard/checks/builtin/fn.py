@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Generic
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field, PlainValidator
 
 from giskard.checks.core.attempt import off_the_loop
 from giskard.checks.core.check import Check, CodeCheck, NoVerdict
@@ -22,6 +22,14 @@ __all__ = ["FnCheck", "from_fn"]
 
 # Shared by all checks that have none: nobody can change it.
 _NO_DETAILS = FrozenDict()
+
+
+def _callable(value: Any) -> Callable[..., Any]:
+    if callable(value):
+        return value
+    if isinstance(value, str):
+        return import_callable(value)
+    raise ValueError(f"expected a callable or the import path of one, got {type(value).__name__}: {value!r:.200}")
 
 
 @Check.register("fn")
@@ -43,15 +51,10 @@ class FnCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     A sync function runs in place; with a `timeout` it runs in a thread, so that it can be given up.
     """
 
-    fn: Callable[..., Any]
+    fn: Annotated[Callable[..., Any], PlainValidator(_callable)]
     success_message: str | None = None
     failure_message: str | None = None
     details: Annotated[dict[str, Any], AfterValidator(freeze)] = Field(default_factory=lambda: _NO_DETAILS)
-
-    @field_validator("fn", mode="before")
-    @classmethod
-    def _import(cls, value: Any) -> Any:
-        return import_callable(value) if isinstance(value, str) else value
 
     def verdict(self, trace: TraceT) -> Verdict | CheckResult | Awaitable[Verdict | CheckResult]:
         """The function's verdict on `trace`."""

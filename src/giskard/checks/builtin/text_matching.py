@@ -11,7 +11,7 @@ from pydantic import AfterValidator, PositiveFloat, model_validator
 from giskard.checks.builtin._regex import BadPattern, check_flags, find
 from giskard.checks.builtin._shown import shown, type_name
 from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, lookup
-from giskard.checks.core.result import CheckStatus, Verdict
+from giskard.checks.core.check_result import CheckStatus, Verdict, passed_with
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.utils.normalization import NormalizationForm, fold_string, normalize_string
 
@@ -44,8 +44,7 @@ def _text_at(trace: Any, key: str, field: str) -> str:
     return _as_text(lookup(trace, key, field), field, key)
 
 
-def _exactly_one(check: Any, name: str) -> None:
-    literal, key = getattr(check, name), getattr(check, f"{name}_key")
+def _exactly_one(name: str, literal: str | None, key: str | None) -> None:
     if (literal is None) is (key is None):
         given = "neither was" if key is None else "both were"
         raise ValueError(f"give exactly one of {name} and {name}_key; {given} given")
@@ -83,9 +82,10 @@ class StringMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     @model_validator(mode="after")
     def _one_keyword(self) -> Self:
-        _exactly_one(self, "keyword")
-        if self.keyword is not None and not self.keyword.strip():
-            raise ValueError(f"keyword is {self.keyword!r}: every text contains it; give what must stand in the text")
+        keyword = self.keyword
+        _exactly_one("keyword", keyword, self.keyword_key)
+        if keyword is not None and not keyword.strip():
+            raise ValueError(f"keyword is {keyword!r}: every text contains it; give what must stand in the text")
         return self
 
     def verdict(self, trace: TraceT) -> Verdict:
@@ -100,16 +100,17 @@ class StringMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
                     kind="missing_value",
                     details={"text": text, "keyword": keyword},
                 )
-        details = {"text": text, "keyword": keyword}
         if self._contains(text, keyword):
-            return Verdict(CheckStatus.PASS, None, details)
+            return passed_with(text if keyword is self.keyword else (text, keyword))
         how = "" if self.case_sensitive else ", in whatever letter case"
-        return Verdict(CheckStatus.FAIL, f"the text does not contain {shown(keyword)}{how}: {shown(text)}", details)
+        message = f"the text does not contain {shown(keyword)}{how}: {shown(text)}"
+        return Verdict(CheckStatus.FAIL, message, {"text": text, "keyword": keyword})
 
     @classmethod
-    def passed_message(cls, values: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    def passed(cls, values: Mapping[str, Any], found: Any) -> tuple[str, dict[str, Any]]:
         """The keyword that was found."""
-        return f"the text contains {shown(details['keyword'])}"
+        text, keyword = (found, values["keyword"]) if isinstance(found, str) else found
+        return f"the text contains {shown(keyword)}", {"text": text, "keyword": keyword}
 
     def _contains(self, text: str, keyword: str) -> bool:
         form = self.normalization_form
@@ -165,7 +166,7 @@ class RegexMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     @model_validator(mode="after")
     def _one_pattern(self) -> Self:
-        _exactly_one(self, "pattern")
+        _exactly_one("pattern", self.pattern, self.pattern_key)
         return self
 
     def verdict(self, trace: TraceT) -> Verdict:
@@ -192,12 +193,13 @@ class RegexMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
                 details=details,
             ) from error
         if match is not None:
-            details["match"] = match[0]
-            return Verdict(CheckStatus.PASS, None, details)
+            return passed_with((text, pattern, match[0]))
         what = "does not match" if not self.full_match else "as a whole does not match"
         return Verdict(CheckStatus.FAIL, f"the text {what} {shown(pattern)}: {shown(text)}", details)
 
     @classmethod
-    def passed_message(cls, values: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    def passed(cls, values: Mapping[str, Any], found: Any) -> tuple[str, dict[str, Any]]:
         """The pattern, and what it matched."""
-        return f"the text matches {shown(details['pattern'])}: {shown(details['match'])}"
+        text, pattern, match = found
+        message = f"the text matches {shown(pattern)}: {shown(match)}"
+        return message, {"text": text, "pattern": pattern, "match": match}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 from giskard.checks.core.error_kinds import ErrorKind, is_retryable
 from giskard.checks.core.models import construct
 from giskard.checks.core.timing import Clock, Timing, TimingField, TimingOf
+from giskard.checks.core.types import MISSING
 from giskard.checks.core.usage import Usage
 from giskard.checks.utils.equality import equal
 from giskard.checks.utils.frozen import FrozenList
@@ -20,7 +22,6 @@ from giskard.checks.utils.json_safe import JsonSafe, Shown, finite, utf8
 __all__ = [
     "CheckResult",
     "CheckStatus",
-    "Finding",
     "Findings",
     "Metric",
     "Outcome",
@@ -32,6 +33,7 @@ __all__ = [
     "complete_result",
     "counted",
     "make_result",
+    "passed_with",
 ]
 
 Severity = Literal["error", "warning"]
@@ -266,9 +268,11 @@ class Verdict(NamedTuple):
     metrics: Sequence[Metric] = ()
     error_kind: str | None = None
     retryable: bool = False
+    found: Any = MISSING
+    """What message and details of a PASS are made of, by ``CodeCheck.passed``, when somebody reads them."""
 
     def result(self) -> CheckResult:
-        """The check result that it stands for."""
+        """The check result that it stands for, when that does not hang on what was `found`."""
         return _check_result(
             self.status,
             self.message,
@@ -279,17 +283,22 @@ class Verdict(NamedTuple):
         )
 
 
-# What a run keeps of a check: the fields of its verdict, then the check's class and configuration, its id, the start
-# and the seconds.  A CheckResult is made of it when somebody reads it: most are never read, and a run makes very many.
-Finding = tuple[Any, ...]
-_FINDING: type[Any] = tuple  # its class, for `is`
+_PASS: Final = CheckStatus.PASS
+_new_tuple: Callable[..., Verdict] = tuple[Any, ...].__new__
 
 
-def make_result(finding: Finding) -> CheckResult:
-    """The check result that a finding stands for."""
-    status, message, details, metrics, error_kind, retryable, kind, values, check_id, start, seconds = finding
-    if message is None and status is CheckStatus.PASS:
-        message = kind.passed_message(values, details or {})
+def passed_with(found: Any) -> Verdict:
+    """A PASS whose message and details are made of `found` when somebody reads them: most are never read."""
+    return _new_tuple(Verdict, (_PASS, None, None, (), None, False, found))  # as Verdict(...), at half the cost
+
+
+def make_result(row: Sequence[Any]) -> CheckResult:
+    """The check result that a row of `Findings` stands for."""
+    status, message, details, metrics, error_kind, retryable, found, kind, values, check_id, start, seconds = row
+    if kind is None:
+        return cast("CheckResult", status)
+    if found is not MISSING:
+        message, details = kind.passed(values, found)
     result = _check_result(status, message, None, metrics, error_kind=error_kind, retryable=retryable)
     complete_result(result, details or {}, kind, values, check_id=check_id, start=start, seconds=seconds)
     return result
@@ -320,20 +329,49 @@ def complete_result(
     fields["timing"] = (start, seconds)
 
 
+_WIDTH: Final = len(Verdict._fields) + 5
+_NO_FINDING: Final = (None,) * (_WIDTH - 1)
+
+
 class Findings(list[Any]):
-    """The results of a run, each one a finding or a `CheckResult` already."""
+    """What a run keeps of its checks: a row of `_WIDTH` values for each, one after the other.
+
+    A row holds the fields of the verdict, then the check's class and configuration, its id, the start and the
+    seconds; or a `CheckResult`, and nothing else.  Check results are made of it when somebody reads them: most never
+    are, and a run makes very many.  There are no objects for the rows: the garbage collector would look into
+    each of them, over and over.
+    """
 
     __slots__ = ()
 
+    def add(self, verdict: Verdict, check: Any, check_id: str, start: float) -> None:
+        """Add the verdict of a check that began at `start`, a reading of ``perf_counter``."""
+        self.extend(verdict)
+        self.extend((check.__class__, check.__dict__, check_id, start, perf_counter() - start))
+
+    def add_result(self, result: CheckResult) -> None:
+        """Add a result that is complete."""
+        self.append(result)
+        self.extend(_NO_FINDING)
+
+    def count(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] - of rows
+        """Of how many checks it tells."""
+        return len(self) // _WIDTH
+
+    def result(self, index: int) -> CheckResult:
+        """What check number `index` found, negative ones counted from the last."""
+        first = index * _WIDTH if index >= 0 else len(self) + index * _WIDTH
+        return make_result(self[first : first + _WIDTH])
+
     def results(self) -> list[CheckResult]:
-        """All of them as check results."""
-        return [make_result(item) if type(item) is _FINDING else item for item in self]
+        """What each check found."""
+        return [make_result(self[first : first + _WIDTH]) for first in range(0, len(self), _WIDTH)]
 
     def statuses(self) -> list[str]:
         """The status of each, as it counts: a failed check that only warns counts as passed."""
         return [
-            counted(item[0], item[7]["severity"]) if type(item) is _FINDING else counted(item.status, item.severity)
-            for item in self
+            counted(status.status, status.severity) if values is None else counted(status, values["severity"])
+            for status, values in zip(self[::_WIDTH], self[_WIDTH - 4 :: _WIDTH], strict=True)
         ]
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -89,6 +89,10 @@ class Discriminated(StrictModel):
             )
         return cast("type[Self]", member)
 
+    @classmethod
+    def _takes_plain_fields(cls) -> bool:
+        return cls.kind is not None or not cls._is_root()
+
     @model_validator(mode="wrap")
     @classmethod
     def _validate_strictly(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:

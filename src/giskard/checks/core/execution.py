@@ -12,17 +12,15 @@ from giskard.checks.core.check import Check, CodeCheck, NoVerdict
 from giskard.checks.core.check_result import (
     CheckResult,
     CheckStatus,
-    Finding,
     Findings,
     Verdict,
     any_verdict,
     complete_result,
-    make_result,
 )
 from giskard.checks.core.error_kinds import is_retryable
 from giskard.checks.core.events import EventKind, Observers, RunEvent, RunObserver
 from giskard.checks.core.exceptions import LimitExceededError
-from giskard.checks.core.failures import TargetFailure, as_details, error_kind_of, must_stop, original_of, text_of
+from giskard.checks.core.failures import as_details, error_kind_of, must_stop, text_of
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.limits import Limit
 from giskard.checks.core.models import construct
@@ -166,20 +164,26 @@ async def run_checks(
     for check, check_id in zip(checks, ids):  # noqa: B905 - of one length by construction
         if watched:
             _notify("check_started", check, check_id, options, event)
+        start = perf_counter()
         try:
-            if isinstance(check, CodeCheck) and check.timeout is None and type(check).run is CodeCheck.run:
-                found = await _decided(check, trace, check_id, options)
+            found: Any
+            if check.__class__.run is CodeCheck.run and check.timeout is None:
+                found = _verdict(cast("CodeCheck", check), trace, options)
+                if found.__class__ is not Verdict:
+                    found = await _settled(cast("CodeCheck", check), found, check_id, options, start)
             else:
                 found = await run_check(check, trace, check_id, options)
         except BaseException:
             if watched:
                 _notify("check_ended", check, check_id, options, event)
             raise
+        if found.__class__ is Verdict:
+            into.add(found, check, check_id, start)
+        else:
+            into.add_result(found)
         if watched:
-            found = make_result(found) if isinstance(found, tuple) else found
-            _notify("check_ended", check, check_id, options, event, result=found)
-        into.append(found)
-        if (found[0] if isinstance(found, tuple) else found.status) is not CheckStatus.PASS:
+            _notify("check_ended", check, check_id, options, event, result=into.result(-1))
+        if found.status is not CheckStatus.PASS:
             all_pass = False
         if is_due():
             await pause()
@@ -205,33 +209,37 @@ def _notify(
     options.observers.notify(RunEvent(kind=kind, **where))
 
 
-async def _decided(check: CodeCheck, trace: Trace, check_id: str, options: RunOptions) -> Finding | CheckResult:
-    """`run_check` for a check that code decides: the hot path."""
-    start = perf_counter()
+def _verdict(check: CodeCheck, trace: Trace, options: RunOptions) -> Any:
+    """What a check that code decides gives at once, or something to wait for: the hot path."""
     try:
-        try:
-            verdict = check.verdict(trace)
-        except GeneratorExit as error:  # raised by the check: nobody closes a coroutine that does not wait
-            raise TargetFailure from error
-        if type(verdict) is not Verdict:
-            if inspect.isawaitable(verdict):
-                asked = cancellations()
-                verdict = await verdict
-                _stop_if_asked(asked)
-            # A user's check may give anything.
-            if not isinstance(verdict, (Verdict, CheckResult)):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(_no_result(check, verdict))
+        return check.verdict(trace)
     except NoVerdict as problem:
-        verdict = problem.verdict()
+        return problem.verdict()
     except BaseException as error:
-        if must_stop(error):
+        # A GeneratorExit is the check's own: nobody closes a coroutine that does not wait.
+        if (must_stop(error) and not isinstance(error, GeneratorExit)) or not options.return_exception:
             raise
-        if not options.return_exception:
-            raise original_of(error)  # noqa: B904 - it is the error itself, but for the one case above
-        verdict = _crashed(original_of(error))
-    if isinstance(verdict, CheckResult):
-        return finished(verdict, check, check_id, start)
-    return (*verdict, check.__class__, check.__dict__, check_id, start, perf_counter() - start)
+        return _crashed(error)
+
+
+async def _settled(
+    check: CodeCheck, verdict: Any, check_id: str, options: RunOptions, start: float
+) -> Verdict | CheckResult:
+    """What a check gave that is no `Verdict`: waited for, when it can be; a `CheckResult` it may be too."""
+    try:
+        if inspect.isawaitable(verdict):
+            asked = cancellations()
+            verdict = await verdict
+            _stop_if_asked(asked)
+        if not isinstance(verdict, (Verdict, CheckResult)):
+            raise TypeError(_no_result(check, verdict))
+    except NoVerdict as problem:
+        return problem.verdict()
+    except BaseException as error:
+        if must_stop(error) or not options.return_exception:
+            raise
+        return _crashed(error)
+    return finished(verdict, check, check_id, start) if isinstance(verdict, CheckResult) else verdict
 
 
 def _stop_if_asked(before: int) -> None:
@@ -285,8 +293,9 @@ async def run_test_case(name: str | None, trace: Trace, checks: Sequence[Check],
         await run_checks(checks, ids, trace, options, results)
     except BaseException as stopped:
         if must_stop(stopped):
-            done = len(results)
-            results += [skipped(check, check_id) for check, check_id in zip(checks[done:], ids[done:], strict=True)]
+            done = results.count()
+            for check, check_id in zip(checks[done:], ids[done:], strict=True):
+                results.add_result(skipped(check, check_id))
             stopped.partial_result = _case_result(name, results, cancelled(), options, start)  # type: ignore[attr-defined]
         raise
     if options.strict and not any_verdict(results.statuses()):

@@ -169,7 +169,7 @@ class Path:
             # descriptors.  What is not there as expected takes the long way.
             try:
                 turns = trace.__dict__["interactions"]
-                turn = turns.last if self._turn is None else turns[self._turn]
+                turn = turns[-1 if self._turn is None else self._turn]
                 found = turn.__dict__[self._field]
             except (AttributeError, IndexError, KeyError):
                 pass

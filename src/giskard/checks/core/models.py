@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, ClassVar, Self, TypeVar, cast, get_args
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -19,6 +19,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
+from giskard.checks.core._plain_fields import fill
 from giskard.checks.core.exceptions import UnknownFieldWarning
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.codec import decode, encode, escape
@@ -161,6 +162,25 @@ class StrictModel(BaseModel):
 
     _saves_itself: ClassVar[bool] = True  # tells utils.codec to leave it to pydantic
 
+    if not TYPE_CHECKING:  # a type checker knows the fields
+
+        def __init__(self, /, **fields: Any) -> None:
+            if not fill(self, fields):
+                super().__init__(**fields)
+
+        __init__.__pydantic_base_init__ = True  # as pydantic's own
+
+    @classmethod
+    def _takes_plain_fields(cls) -> bool:
+        """Whether instances may be made without the validator, of plain values."""
+        return True
+
+    @classmethod
+    def _preparation(cls) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
+        """`_prepare`; None when it does nothing with the data that a constructor is given."""
+        own: Any = cls._prepare
+        return None if own.__func__ in _IDLE_PREPARATIONS else cls._prepare
+
     @model_validator(mode="wrap")
     @classmethod
     def _validate_strictly(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
@@ -236,6 +256,9 @@ class SavedModel(StrictModel):
         fields = dump_fields(self, info)
         marked = info.include is None and "schema_version" not in (info.exclude or ())
         return {"schema_version": SCHEMA_VERSION, **fields} if marked else fields
+
+
+_IDLE_PREPARATIONS = {vars(cls)["_prepare"].__func__ for cls in (StrictModel, SavedModel)}
 
 
 class Document(BaseModel):

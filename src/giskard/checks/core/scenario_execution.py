@@ -17,7 +17,7 @@ from giskard.checks.core.failures import failure_of, must_stop, original_of
 from giskard.checks.core.interaction.base import InteractionSpec, extend
 from giskard.checks.core.interaction.interact import Interact, bind_target
 from giskard.checks.core.interaction.interaction import Interaction
-from giskard.checks.core.interaction.trace import Trace, empty_trace, trace_type_of
+from giskard.checks.core.interaction.trace import Trace, count_turns, empty_trace, trace_type_of
 from giskard.checks.core.limits import Limit
 from giskard.checks.core.models import construct
 from giskard.checks.core.result import (
@@ -234,9 +234,9 @@ class _Run:
 
     async def _run_steps(self) -> None:
         first = 0
+        self._step_turns = count_turns(self.trace)
         for step in self.scenario.steps:
             self._step_start = perf_counter()
-            self._step_turns = len(self.trace.interactions)
             self._step_results = results = Findings()
             self.attempt.first_chunk = None
             self._phase = "input_generation"
@@ -244,7 +244,8 @@ class _Run:
             ids = self.ids[first : first + len(checks)]
             first += len(checks)
             for item in step.interacts:
-                turn = _recorded_turn(item)
+                # The turn that it is, or makes of plain values; None when there is something to call.
+                turn = item.static_turn() if type(item) is Interact else item if isinstance(item, Interaction) else None
                 if turn is None or self.watched:
                     await self._add_turns(item, turn)
                 else:
@@ -295,7 +296,8 @@ class _Run:
         self.options.observers.notify(RunEvent(kind=kind, **event))
 
     def _step_result(self, error: TestCaseError | None) -> TestCaseResult:
-        turns = len(self.trace.interactions)
+        turns, before = count_turns(self.trace), self._step_turns
+        self._step_turns = turns
         clock: Clock = clock_since(self._step_start)
         first_chunk = self.attempt.first_chunk
         if first_chunk is not None:
@@ -306,7 +308,7 @@ class _Run:
             {
                 "results": self._step_results,
                 "duration_ms": milliseconds(clock),
-                "last_interaction_index": turns - 1 if turns > self._step_turns else None,
+                "last_interaction_index": turns - 1 if turns > before else None,
                 "error": error,
                 "name": None,
                 "run_id": self.options.run_id,
@@ -331,11 +333,9 @@ class _Run:
             self._blame(error)
             return
         checks, ids = self._checks_of(index)
-        done = len(self._step_results)
-        rest = zip(checks[done:], ids[done:], strict=True)
-        self._step_results += [
-            skipped(check, check_id, "not run: the step ended with an error") for check, check_id in rest
-        ]
+        done = self._step_results.count()
+        for check, check_id in zip(checks[done:], ids[done:], strict=True):
+            self._step_results.add_result(skipped(check, check_id, "not run: the step ended with an error"))
         self.steps.append(self._step_result(error))
         self._step_results = Findings()
 
@@ -367,13 +367,6 @@ class _Run:
             "conversation_id": self.attempt.conversation_id,
             "timing": self.clock,
         }
-
-
-def _recorded_turn(item: Interaction | InteractionSpec) -> Interaction | None:
-    """The turn that `item` is, or makes of plain values; None when there is something to call."""
-    if type(item) is Interact:
-        return item.static_turn()
-    return item if isinstance(item, Interaction) else None
 
 
 def _scenario_result(

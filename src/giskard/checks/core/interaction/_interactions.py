@@ -10,6 +10,7 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from giskard.checks.utils.completed import completed
+from giskard.checks.utils.frozen import FrozenList
 
 __all__ = ["Interactions", "InteractionsSchema"]
 
@@ -96,7 +97,7 @@ class Interactions(Sequence[T], Generic[T]):
 
 
 class InteractionsSchema:
-    """Annotates a ``Sequence[Turn]`` field: validated as a list, kept as `Interactions`."""
+    """Annotates a ``Sequence[Turn]`` field: validated as a list, kept as a frozen one or as `Interactions`."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -112,8 +113,8 @@ class InteractionsSchema:
         )
 
     @staticmethod
-    def _validate(value: Any, validate: core_schema.ValidatorFunctionWrapHandler) -> Interactions[Any]:
+    def _validate(value: Any, validate: core_schema.ValidatorFunctionWrapHandler) -> Sequence[Any]:
         given = list(cast("Iterable[Any]", value)) if isinstance(value, Interactions) else value
         checked = validate(given)
         same = isinstance(value, Interactions) and checked == given
-        return cast("Interactions[Any]", value) if same else Interactions(checked)
+        return cast("Interactions[Any]", value) if same else FrozenList(checked)

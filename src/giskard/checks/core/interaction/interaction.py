@@ -55,6 +55,9 @@ class Interaction(BaseModel, Generic[In, Out], frozen=True):
     if not TYPE_CHECKING:  # a type checker knows the fields
 
         def __init__(self, **fields: Any) -> None:
+            if type(self) is Interaction and fields.keys() == _FIELDS:  # any values are right
+                record(fields["inputs"], fields["outputs"], None, self, _FIELDS)
+                return
             # As pydantic's own, so that it costs no more; a misspelt field is explained.
             try:
                 type(self).__pydantic_validator__.validate_python(fields, self_instance=self)
@@ -116,16 +119,30 @@ for _name in ("inputs", "outputs", "metadata"):
     setattr(Interaction, _name, _RecordedField(_name))
 
 
-def record(inputs: Any, outputs: Any, metadata: Mapping[str, Any] | None = None) -> Interaction:
-    """`Interaction(...)` without validation, for values of any type: the hot path of a run."""
-    self: Interaction = _new(Interaction)
+def record(
+    inputs: Any,
+    outputs: Any,
+    metadata: Mapping[str, Any] | None = None,
+    into: Interaction | None = None,
+    given: set[str] = _ALL_FIELDS,
+) -> Interaction:
+    """`Interaction(...)` without validation, for values of any type: the hot path of a run.
+
+    Parameters
+    ----------
+    into
+        An instance that is still empty; a new one by default.
+    given
+        The names of the fields that count as given.
+    """
+    self: Interaction = _new(Interaction) if into is None else into
     values = {
         "inputs": inputs if type(inputs) is str else freeze(inputs),
         "outputs": outputs if type(outputs) is str else freeze(outputs),
         "metadata": freeze(metadata) if metadata else _EMPTY,
     }
     _set(self, "__dict__", values)
-    _set(self, "__pydantic_fields_set__", _ALL_FIELDS)
+    _set(self, "__pydantic_fields_set__", given)
     _set(self, "__pydantic_extra__", None)
     _set(self, "__pydantic_private__", None)
     return self

@@ -16,25 +16,32 @@ from giskard.checks.core.models import construct, known_names, plain_class, refu
 from giskard.checks.core.types import MISSING, In, Out
 from giskard.checks.utils.completed import completed
 from giskard.checks.utils.equality import equal
-from giskard.checks.utils.frozen import FrozenDict, freeze
+from giskard.checks.utils.frozen import FrozenDict, FrozenList, freeze
 from giskard.checks.utils.injectable import class_in, resolved_hints
 from giskard.checks.utils.json_safe import Shown
 
 if TYPE_CHECKING:
     from giskard.checks.core.interaction.base import InteractionSpec
 
-__all__ = ["Trace", "empty_trace", "trace_type_of"]
+__all__ = ["Trace", "count_turns", "empty_trace", "trace_type_of"]
 
 TraceT = TypeVar("TraceT", bound="Trace")
 
 _EMPTY = FrozenDict()
+_NO_TURNS = FrozenList()
+_TURNS = frozenset({Interaction})
+_GIVEN = {"interactions"}
 
 _new = object.__new__
 _set = object.__setattr__
 
 
-def _no_turns() -> Interactions[Any]:
-    return Interactions()
+def _no_turns() -> FrozenList:
+    return _NO_TURNS
+
+
+def _are_turns(value: Any) -> bool:
+    return type(value) is list and _TURNS.issuperset(map(type, cast("list[Any]", value)))
 
 
 def _with_its_class(turn: Interaction | None) -> Any:
@@ -69,6 +76,13 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
     annotations: Annotated[dict[str, Any], *Recorded] = Field(default_factory=lambda: _EMPTY)
 
     def __init__(self, **fields: Any) -> None:
+        if type(self) is Trace and len(fields) == 1 and _are_turns(turns := fields.get("interactions")):
+            # What the validator would do, at a third of its cost: most traces are made like this.
+            _set(self, "__dict__", {"interactions": FrozenList(turns), "annotations": _EMPTY})
+            _set(self, "__pydantic_fields_set__", _GIVEN)
+            _set(self, "__pydantic_extra__", None)
+            _set(self, "__pydantic_private__", None)
+            return
         known = _names_of(type(self))
         if not known >= fields.keys():
             refuse_unknown(type(self), fields, known)
@@ -88,7 +102,8 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
     @property
     def last(self) -> Interaction[In, Out] | None:
         """The last interaction, or None when there is none yet."""
-        return cast("Interactions[Interaction[In, Out]]", self.interactions).last
+        turns = self.__dict__["interactions"]
+        return turns[-1] if turns else None
 
     @classmethod
     def for_target(cls, target: Any) -> Trace[Any, Any]:
@@ -126,7 +141,10 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
         stored = self.__dict__
         # Only the fields: what a subclass worked out of these turns and kept is not true of the next ones.
         values = {name: stored[name] for name in cls.__pydantic_fields__} if cls is not Trace else dict(stored)
-        values["interactions"] = stored["interactions"].appended(interaction)
+        turns = stored["interactions"]
+        if type(turns) is not Interactions:
+            turns = Interactions(turns)
+        values["interactions"] = turns.appended(interaction)
         _set(new, "__dict__", values)
         _set(new, "__pydantic_fields_set__", self.__pydantic_fields_set__)
         _set(new, "__pydantic_extra__", self.__pydantic_extra__)
@@ -141,14 +159,14 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
         """As pydantic's; the updated values are snapshots too."""
         values = dict(update or {})
         if "interactions" in values:
-            values["interactions"] = Interactions(values["interactions"])
+            values["interactions"] = FrozenList(values["interactions"])
         frozen = {key: value if key == "interactions" else freeze(value) for key, value in values.items()}
         return super().model_copy(update=frozen, deep=False)
 
     def __repr_args__(self) -> Any:
         for name, value in super().__repr_args__():
             if name != "last":
-                yield name, value if name == "interactions" else Shown(value)
+                yield name, self.interactions if name == "interactions" else Shown(value)
 
     def __setstate__(self, state: dict[Any, Any]) -> None:
         super().__setstate__(
@@ -158,13 +176,38 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Trace) or plain_class(type(self)) is not plain_class(type(cast("Trace", other))):
             return NotImplemented
-        mine = {**self.__dict__, **(self.__pydantic_extra__ or {})}
-        return equal(mine, {**other.__dict__, **(other.__pydantic_extra__ or {})})
+        return equal(self._compared(), cast("Trace", other)._compared())
+
+    def _compared(self) -> dict[str, Any]:
+        return {**self.__dict__, "interactions": self.interactions, **(self.__pydantic_extra__ or {})}
 
     __hash__ = None  # type: ignore[assignment]
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # nothing in it can change
+
+
+class _InteractionsOf:
+    """Reads the ``interactions`` of a trace, which are a mere list until they are first asked for."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Interactions[Any]:
+        if instance is None:  # pydantic looks for defaults on the class: there are none
+            raise AttributeError("interactions")
+        turns: Any = instance.__dict__["interactions"]
+        if type(turns) is not Interactions:
+            turns = instance.__dict__["interactions"] = Interactions(turns)
+        return cast("Interactions[Any]", turns)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        raise AttributeError("interactions of a trace cannot be set: they were recorded")
+
+
+setattr(Trace, "interactions", _InteractionsOf())  # noqa: B010 - in the class body it would be taken for a default
+
+
+def count_turns(trace: Trace) -> int:
+    """``len(trace.interactions)``, at less cost."""
+    return len(trace.__dict__["interactions"])
 
 
 def trace_type_of(target: Any) -> type[Trace[Any, Any]] | None:
@@ -187,7 +230,7 @@ def empty_trace(kind: type[TraceT], annotations: Mapping[str, Any]) -> TraceT:
     if kind is not Trace:
         return kind(annotations=dict(annotations))
     values: dict[str, Any] = {
-        "interactions": Interactions(),
+        "interactions": _NO_TURNS,
         "annotations": freeze(dict(annotations)) if annotations else _EMPTY,
     }
     return construct(kind, values)

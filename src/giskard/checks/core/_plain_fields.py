@@ -1,0 +1,208 @@
+"""Instances of strict models without their validator, where all that it would do is known beforehand.
+
+Nearly every check, spec and test case is given texts, numbers and flags that are right as they are, and a suite
+makes tens of thousands of them.  A recipe says of a class which values its validator takes unchanged; whatever
+is not covered by it goes to the validator, which also words every error.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable
+from types import NoneType, UnionType
+from typing import Any, Final, Literal, NamedTuple, Union, cast, get_args, get_origin
+
+from pydantic import AfterValidator, BaseModel, PlainSerializer, PlainValidator, SerializeAsAny, WrapSerializer
+from pydantic.fields import FieldInfo
+
+__all__ = ["fill"]
+
+_set = object.__setattr__
+
+# Whose values pydantic takes as they are for a field that is annotated with this very type.
+_EXACT: Final = frozenset({str, int, float, bool, bytes, NoneType})
+# What a field's annotation may carry that does not touch its value when it is validated.
+_SERIALIZERS: Final[tuple[Any, ...]] = (PlainSerializer, WrapSerializer, SerializeAsAny)
+# Settings that do not touch the values of fields.
+_HARMLESS: Final = frozenset(
+    {"extra", "defer_build", "arbitrary_types_allowed", "frozen", "title", "json_schema_extra"}
+)
+
+
+class _Field(NamedTuple):
+    """What a field takes: values of some types, a few words, or anything (None); and what is made of them."""
+
+    types: frozenset[type[Any]] | None
+    words: frozenset[str]
+    function: Callable[[Any], Any] | None
+
+
+class _Recipe(NamedTuple):
+    """How the instances of a class are made; all its fields are in `values`, in their order."""
+
+    values: dict[str, Any]
+    factories: tuple[tuple[str, Callable[[], Any]], ...]
+    required: frozenset[str]
+    fields: dict[str, _Field]
+    prepare: Callable[[dict[str, Any]], dict[str, Any]] | None
+    validators: tuple[Callable[[Any], Any], ...]
+
+
+_recipes: dict[type[BaseModel], _Recipe | None] = {}
+_fields_sets: dict[tuple[str, ...], set[str]] = {}
+
+
+def fill(model: BaseModel, given: dict[str, Any]) -> bool:
+    """Make `model`, a new and empty instance, what its validator would make of the `given` fields.
+
+    Returns
+    -------
+    bool
+        False when that takes the validator: because of a value, an error, or the class.  The model is then to
+        be filled by it.
+    """
+    cls = model.__class__
+    try:
+        recipe = _recipes[cls]
+    except KeyError:
+        recipe = _recipe_of(cls)
+    if recipe is None:
+        return False
+    try:
+        if recipe.prepare is not None:
+            given = recipe.prepare(given)
+        values = recipe.values.copy()
+        fields = recipe.fields
+        for name, value in given.items():
+            types, words, function = fields[name]
+            if types is not None and type(value) not in types and not (type(value) is str and value in words):
+                return False
+            values[name] = value if function is None else function(value)
+        if recipe.required and not recipe.required <= given.keys():
+            return False
+        for name, factory in recipe.factories:
+            if name not in given:
+                values[name] = factory()
+        _set(model, "__dict__", values)
+        names = tuple(given)
+        _set(model, "__pydantic_fields_set__", _fields_sets.get(names) or _fields_sets.setdefault(names, set(names)))
+        _set(model, "__pydantic_extra__", None)
+        _set(model, "__pydantic_private__", None)
+        for validator in recipe.validators:
+            if validator(model) is not model:
+                return False
+    except Exception:  # it is found again, and worded, by the validator
+        return False
+    return True
+
+
+def _recipe_of(cls: type[BaseModel]) -> _Recipe | None:
+    """The recipe of a class, which is kept; None when only its validator can make instances."""
+    if not cls.__pydantic_fields_complete__:  # a name in its annotations is not there yet
+        return None
+    recipe = _recipes[cls] = _new_recipe(cls)
+    return recipe
+
+
+def _new_recipe(cls: Any) -> _Recipe | None:
+    validators = _after_validators(cls)
+    if (
+        validators is None
+        or not cls._takes_plain_fields()
+        or not cls.model_config.keys() <= _HARMLESS
+        or cls.model_config.get("extra") != "forbid"
+        or cls.__private_attributes__
+        or cls.__pydantic_post_init__
+    ):
+        return None
+    values: dict[str, Any] = {}
+    factories: list[tuple[str, Callable[[], Any]]] = []
+    required: set[str] = set()
+    for name, info in cast("dict[str, FieldInfo]", cls.model_fields).items():
+        values[name] = None
+        if info.is_required():
+            required.add(name)
+        elif info.default_factory is not None:
+            if info.default_factory_takes_validated_data:
+                return None
+            factories.append((name, cast("Callable[[], Any]", info.default_factory)))
+        elif info.validate_default or not isinstance(info.default, Hashable):  # pydantic copies such a default
+            return None
+        else:
+            values[name] = info.default
+    fields = {name: field for name, info in cls.model_fields.items() if (field := _field(info)) is not None}
+    return _Recipe(values, tuple(factories), frozenset(required), fields, cls._preparation(), validators)
+
+
+def _after_validators(cls: Any) -> tuple[Callable[[Any], Any], ...] | None:
+    """The validators of a class that are asked when its fields are there; None when it has others than ours."""
+    found = cls.__pydantic_decorators__
+    if found.validators or found.field_validators or found.root_validators:
+        return None
+    after: list[Callable[[Any], Any]] = []
+    for validator in found.model_validators.values():
+        if validator.info.mode == "after" and _arguments(validator.func) == 1:
+            after.append(validator.func)
+        elif not getattr(validator.func, "__module__", "").startswith(_OURS):
+            return None
+    return tuple(after)
+
+
+_OURS: Final = __name__.rpartition(".")[0]
+
+
+def _arguments(function: Callable[..., Any]) -> int | None:
+    """How many arguments a function must be given, as pydantic counts them; None when that is not known."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(it.kind in positional and it.default is inspect.Parameter.empty for it in parameters)
+
+
+def _field(info: FieldInfo) -> _Field | None:
+    """What a field takes without its validator; None when nothing."""
+    if (
+        info.alias is not None
+        or info.validation_alias is not None
+        or info.discriminator is not None
+        or info.init is False
+    ):
+        return None
+    marks = [mark for mark in info.metadata if not isinstance(mark, _SERIALIZERS)]
+    match marks:
+        case []:
+            function = None
+        case [PlainValidator(func=function)] if _arguments(function) == 1:
+            return _Field(None, frozenset(), cast("Callable[[Any], Any]", function))
+        case [AfterValidator(func=function)] if _arguments(function) == 1:
+            pass
+        case _:
+            return None
+    taken = _taken(info.annotation)
+    return None if taken is None else _Field(*taken, cast("Callable[[Any], Any] | None", function))
+
+
+def _taken(annotation: Any) -> tuple[frozenset[type[Any]] | None, frozenset[str]] | None:
+    """The types, and the words, that pydantic takes as they are for an annotation; None when it is another one."""
+    if annotation is Any:
+        return None, frozenset()
+    if annotation is None:
+        annotation = NoneType
+    if annotation in _EXACT:
+        return frozenset({annotation}), frozenset()
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return (frozenset(), frozenset(parts)) if all(type(part) is str for part in parts) else None
+    if origin is Union or origin is UnionType:
+        types: set[type[Any]] = set()
+        words: set[str] = set()
+        for part in parts:
+            taken = _taken(part)
+            if taken is None or taken[0] is None:
+                return None
+            types |= taken[0]
+            words |= taken[1]
+        return frozenset(types), frozenset(words)
+    return None
