@@ -42,7 +42,7 @@ class _Recipe(NamedTuple):
 
     values: dict[str, Any]
     factories: tuple[tuple[str, Callable[[], Any]], ...]
-    required: frozenset[str]
+    required: tuple[str, ...]
     fields: dict[str, _Field]
     prepare: Callable[[dict[str, Any]], dict[str, Any]] | None
     validators: tuple[Callable[[Any], Any], ...]
@@ -68,19 +68,20 @@ def fill(model: BaseModel, given: dict[str, Any]) -> bool:
         recipe = _recipe_of(cls)
     if recipe is None:
         return False
+    defaults, factories, required, fields, prepare, validators = recipe
     try:
-        if recipe.prepare is not None:
-            given = recipe.prepare(given)
-        values = recipe.values.copy()
-        fields = recipe.fields
+        if prepare is not None:
+            given = prepare(given)
+        values = defaults.copy()
         for name, value in given.items():
             types, words, function = fields[name]
             if types is not None and type(value) not in types and not (type(value) is str and value in words):
                 return False
             values[name] = value if function is None else function(value)
-        if recipe.required and not recipe.required <= given.keys():
-            return False
-        for name, factory in recipe.factories:
+        for name in required:
+            if name not in given:
+                return False
+        for name, factory in factories:
             if name not in given:
                 values[name] = factory()
         _set(model, "__dict__", values)
@@ -88,7 +89,7 @@ def fill(model: BaseModel, given: dict[str, Any]) -> bool:
         _set(model, "__pydantic_fields_set__", _fields_sets.get(names) or _fields_sets.setdefault(names, set(names)))
         _set(model, "__pydantic_extra__", None)
         _set(model, "__pydantic_private__", None)
-        for validator in recipe.validators:
+        for validator in validators:
             if validator(model) is not model:
                 return False
     except Exception:  # it is found again, and worded, by the validator
@@ -117,11 +118,11 @@ def _new_recipe(cls: Any) -> _Recipe | None:
         return None
     values: dict[str, Any] = {}
     factories: list[tuple[str, Callable[[], Any]]] = []
-    required: set[str] = set()
+    required: list[str] = []
     for name, info in cast("dict[str, FieldInfo]", cls.model_fields).items():
         values[name] = None
         if info.is_required():
-            required.add(name)
+            required.append(name)
         elif info.default_factory is not None:
             if info.default_factory_takes_validated_data:
                 return None
@@ -131,7 +132,7 @@ def _new_recipe(cls: Any) -> _Recipe | None:
         else:
             values[name] = info.default
     fields = {name: field for name, info in cls.model_fields.items() if (field := _field(info)) is not None}
-    return _Recipe(values, tuple(factories), frozenset(required), fields, cls._preparation(), validators)
+    return _Recipe(values, tuple(factories), tuple(required), fields, cls._preparation(), validators)
 
 
 def _after_validators(cls: Any) -> tuple[Callable[[Any], Any], ...] | None:

@@ -202,28 +202,30 @@ def _freeze(value: Any, memo: dict[int, Any]) -> Any:
 
 
 def _freeze_dict(value: dict[Any, Any], memo: dict[int, Any]) -> FrozenDict:
-    out = FrozenDict(value)
-    memo[id(value)] = out
+    out = memo[id(value)] = FrozenDict(value)
+    if len(value) > 8 and _ATOMS.issuperset(map(type, value.values())):  # the fastest way for many
+        return out
     guarded = False
     for key, item in out.items():  # replacing a value does not disturb the iteration
         if type(item) not in _ATOMS:
             frozen = _freeze(item, memo)
             _set_item(out, key, frozen)
-            guarded = guarded or not is_safe(frozen)
+            guarded = guarded or (type(frozen) not in _SAFE and not is_safe(frozen))
     if guarded:
         out.__class__ = _GuardedDict
     return out
 
 
 def _freeze_list(value: list[Any], memo: dict[int, Any]) -> FrozenList:
-    out = FrozenList(value)
-    memo[id(value)] = out
+    out = memo[id(value)] = FrozenList(value)
+    if len(value) > 8 and _ATOMS.issuperset(map(type, value)):
+        return out
     guarded = False
     for index, item in enumerate(out):
         if type(item) not in _ATOMS:
             frozen = _freeze(item, memo)
             _put(out, index, frozen)
-            guarded = guarded or not is_safe(frozen)
+            guarded = guarded or (type(frozen) not in _SAFE and not is_safe(frozen))
     if guarded:
         out.__class__ = _GuardedList
     return out

@@ -76,7 +76,7 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
     annotations: Annotated[dict[str, Any], *Recorded] = Field(default_factory=lambda: _EMPTY)
 
     def __init__(self, **fields: Any) -> None:
-        if type(self) is Trace and len(fields) == 1 and _are_turns(turns := fields.get("interactions")):
+        if type(self) is Trace and len(fields) == 1 and _are_turns(turns := cast("Any", fields.get("interactions"))):
             # What the validator would do, at a third of its cost: most traces are made like this.
             _set(self, "__dict__", {"interactions": FrozenList(turns), "annotations": _EMPTY})
             _set(self, "__pydantic_fields_set__", _GIVEN)

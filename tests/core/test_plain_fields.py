@@ -1,0 +1,316 @@
+"""Plain values make an instance without the validator: one that nobody can tell from what the validator makes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+import giskard.checks
+from giskard.checks import Check, CheckResult, Equals, FnCheck, Interaction, StringMatching, TestCase, Trace
+from giskard.checks.core import _plain_fields
+from giskard.checks.core.models import StrictModel
+
+
+def by_validator(cls: type[Any], fields: dict[str, Any]) -> Any:
+    """What pydantic's validator makes of the fields."""
+    return cls.__pydantic_validator__.validate_python(fields)
+
+
+def made_by(make: Callable[[], Any]) -> Any:
+    """The state of the instance, or what its errors say."""
+    try:
+        made = make()
+    except ValidationError as error:
+        return [(line["type"], line["loc"], line["msg"]) for line in error.errors()]
+    except Exception as error:  # of a validator that does not expect such values
+        return type(error), str(error)
+    values = {name: (type(value), value) for name, value in vars(made).items()}
+    return values, made.model_fields_set, made.__pydantic_extra__, made.__pydantic_private__
+
+
+def is_plain(model: StrictModel, fields: dict[str, Any]) -> bool:
+    """Whether the fields were enough without the validator."""
+    return _plain_fields.fill(model.__class__.__new__(model.__class__), fields)
+
+
+def has_fee(trace: Trace) -> bool:
+    return "fee" in trace.last.outputs
+
+
+CLASSES: list[type[Any]] = [
+    cls
+    for name in giskard.checks.__all__
+    if inspect.isclass(cls := getattr(giskard.checks, name)) and getattr(cls, "__init__", None) is StrictModel.__init__
+]
+CLASSES.remove(giskard.checks.InteractionSpec)  # makes an Interact
+
+SCALARS = [None, True, False, 0, 3, -1, 0.5, float("nan"), float("inf"), Decimal(1), b"x"]
+WORDS = ["", "fee", "any", "NFC", "warning", "(", "im", "builtins:len", "trace.last.outputs", "trace.a[*]", "last.a"]
+CONTAINERS = [[], ["fee"], [1], {}, {"type": "object"}, {"a": {1}}, (1, 2)]
+CHECKS = [[Equals(expected_value=1)], [{"kind": "equals", "expected_value": 1}]]
+OBJECTS = [len, has_fee, object, Trace(), Equals(expected_value=1)]
+VALUES = st.sampled_from([*SCALARS, *WORDS, *CONTAINERS, *CHECKS, *OBJECTS])
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+@given(data=st.data())
+def test_every_class_makes_what_its_validator_makes(cls: type[Any], data: st.DataObject) -> None:
+    names = st.sampled_from([*cls.model_fields, "kind", "schema_version", "keywrd"])
+    fields = data.draw(st.dictionaries(names, VALUES, max_size=4))
+    assert repr(made_by(lambda: cls(**fields))) == repr(made_by(lambda: by_validator(cls, fields)))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Equals(expected_value=3.0, target_key="trace.last.outputs.fee"),
+        Equals(expected_value={"fee": 3}, normalization_form=None, severity="warning"),
+        StringMatching(keyword="fee", name="fee", case_sensitive=False),
+        FnCheck(fn=has_fee, name="fee"),
+        TestCase(name="fee", trace=Trace(), checks=[Equals(expected_value=1)]),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_what_people_write_needs_no_validator(model: StrictModel) -> None:
+    assert is_plain(model, {name: getattr(model, name) for name in model.model_fields_set})
+
+
+def test_a_case_has_a_list_of_its_own() -> None:
+    checks: list[Check] = [Equals(expected_value=1)]
+    case = TestCase(trace=Trace(), checks=checks)
+    checks.clear()
+    assert len(case.checks) == 1
+
+
+def test_instances_share_the_set_of_given_fields_until_one_changes() -> None:
+    one, other = Equals(expected_value=1), Equals(expected_value=2)
+    one.name = "one"
+    assert one.model_fields_set == {"expected_value", "name"}
+    assert other.model_fields_set == {"expected_value"}
+
+
+def test_a_default_that_is_made_is_made_for_each() -> None:
+    class Tagged(StrictModel):
+        tags: list[str] = Field(default_factory=list)
+
+    assert is_plain(Tagged(), {})
+    one, other = Tagged(), Tagged()
+    one.tags.append("x")
+    assert other.tags == []
+
+
+# What a validator would do to plain values, in every way that a class can ask for it.
+
+
+class Stripped(StrictModel):
+    model_config = ConfigDict(str_strip_whitespace=True)
+    word: str
+
+
+class Lax(StrictModel):
+    model_config = ConfigDict(extra="ignore")
+    word: str
+
+
+class Private(StrictModel):
+    word: str
+    _seen: list[str] = PrivateAttr(default_factory=list)
+
+
+class AfterInit(StrictModel):
+    word: str
+
+    def model_post_init(self, context: Any, /) -> None:
+        vars(self)["word"] = self.word.upper()
+
+
+class FieldValidated(StrictModel):
+    word: str
+
+    @field_validator("word")
+    @classmethod
+    def _upper(cls, value: str) -> str:
+        return value.upper()
+
+
+class Before(StrictModel):
+    word: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _upper(cls, data: Any) -> Any:
+        return {"word": data["word"].upper()}
+
+
+class Wrapped(StrictModel):
+    word: str
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _upper(cls, data: Any, handler: Any) -> Any:
+        return handler({"word": data["word"].upper()})
+
+
+class After(StrictModel):
+    word: str
+
+    @model_validator(mode="after")
+    def _upper(self) -> After:
+        if self.word == "bad":
+            raise ValueError("a bad word")
+        vars(self)["word"] = self.word.upper()
+        return self
+
+
+class AfterWithInfo(StrictModel):
+    word: str
+
+    @model_validator(mode="after")
+    def _upper(self, info: ValidationInfo) -> AfterWithInfo:
+        vars(self)["word"] = self.word.upper()
+        return self
+
+
+class Marked(StrictModel):
+    word: Annotated[str, BeforeValidator(str.upper)]
+
+
+class MarkedAfter(StrictModel):
+    word: Annotated[str, AfterValidator(lambda value: value.upper())]
+
+
+class MarkedTwice(StrictModel):
+    word: Annotated[str, AfterValidator(lambda value: value + "a"), AfterValidator(lambda value: value.upper())]
+
+
+class MarkedWithInfo(StrictModel):
+    word: Annotated[str, PlainValidator(lambda value, info: f"{info.field_name}: {value}")]
+
+
+class Bounded(StrictModel):
+    word: str = Field(min_length=2, max_length=3)
+
+
+class Aliased(StrictModel):
+    word: str = Field(alias="text")
+
+
+class ValidatedDefault(StrictModel):
+    word: Annotated[str, AfterValidator(lambda value: value.upper())] = Field(default="abc", validate_default=True)
+
+
+class MadeOfOthers(StrictModel):
+    word: str
+    twice: str = Field(default_factory=lambda data: data["word"] * 2)
+
+
+class MutableDefault(StrictModel):
+    words: list[str] = ["a"]
+
+
+class Choices(StrictModel):
+    word: Literal["abc", 1, True] | None = None
+
+
+class Numbers(StrictModel):
+    word: float | bool = 1.5
+
+
+class Later(StrictModel):
+    words: Sequence[Word] = ()
+
+
+class Word(StrictModel):
+    word: str
+
+
+ODD = [Stripped, Lax, Private, AfterInit, FieldValidated, Before, Wrapped, After, AfterWithInfo, Marked, MarkedAfter]
+ODD += [MarkedTwice, MarkedWithInfo, Bounded, Aliased, ValidatedDefault, MadeOfOthers, MutableDefault, Choices, Numbers]
+
+
+@pytest.mark.parametrize("cls", ODD, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("value", ["abc", " ab ", "bad", "abcd", 1, True, None, ["x"]], ids=repr)
+@pytest.mark.parametrize("fields", [(), ("word",), ("text",), ("words",), ("word", "more")], ids=repr)
+def test_nothing_that_a_class_asks_for_is_left_out(cls: type[StrictModel], fields: tuple[str, ...], value: Any) -> None:
+    given = dict.fromkeys(fields, value)
+    assert made_by(lambda: cls(**given)) == made_by(lambda: by_validator(cls, given))
+
+
+def test_a_default_that_can_change_is_copied() -> None:
+    MutableDefault().words.append("b")
+    assert MutableDefault().words == ["a"]
+
+
+def test_private_attributes_are_there() -> None:
+    assert Private(word="abc")._seen == []
+
+
+def test_a_class_whose_annotations_name_a_later_one() -> None:
+    assert Later(words=[Word(word="x")]).words[0].word == "x"
+    assert Later(words=[{"word": "y"}]).words[0].word == "y"
+
+
+def test_a_text_of_a_subclass_is_for_the_validator() -> None:
+    class Markup(str):
+        __slots__ = ()
+
+    given = StringMatching(keyword=Markup("fee"))
+    assert made_by(lambda: given) == made_by(lambda: by_validator(StringMatching, {"keyword": Markup("fee")}))
+
+
+def test_a_check_of_ones_own_is_made_like_the_others() -> None:
+    class Short(Check):
+        limit: int = 80
+        key: str = "trace.last.outputs"
+
+        async def run(self, trace: Trace) -> CheckResult:
+            return CheckResult.success() if len(trace.last.outputs) <= self.limit else CheckResult.failure()
+
+    assert is_plain(Short(limit=3), {"limit": 3})
+    assert not is_plain(Short(), {"limit": "3"})
+    assert Short(limit="3").limit == 3
+    with pytest.raises(ValidationError, match="limit"):
+        Short(limit="many")
+    with pytest.raises(ValidationError, match="did you mean 'limit'"):
+        Short(limi=3)
+
+
+def test_the_root_of_a_family_is_not_made() -> None:
+    with pytest.raises(ValidationError, match="kind"):
+        Check(name="x")
+
+
+@given(inputs=VALUES, outputs=VALUES)
+def test_an_interaction_is_what_its_validator_makes(inputs: Any, outputs: Any) -> None:
+    fields = {"inputs": inputs, "outputs": outputs}
+    assert repr(made_by(lambda: Interaction(**fields))) == repr(made_by(lambda: by_validator(Interaction, fields)))
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [Interaction(inputs=1, outputs=2), Interaction[int, int](inputs=1, outputs=2), {"inputs": 1}, 1]
+        )
+    )
+)
+def test_a_trace_is_what_its_validator_makes(turns: list[Any]) -> None:
+    fields = {"interactions": turns}
+    assert made_by(lambda: Trace(**fields)) == made_by(lambda: by_validator(Trace, fields))
