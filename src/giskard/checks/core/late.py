@@ -22,6 +22,9 @@ _ATTRIBUTES = {
     # Specs are written in terms of traces, and a trace can be asked to run one.
     "interact": "core.interaction.interact:Interact",
     "extend": "core.interaction.base:extend",
+    # Results are written by hand, by what knows all their classes.
+    "result_text": "core._result_text:result_text",
+    "result_texts": "core._result_text:result_texts",
 }
 
 # family -> kind -> the module that registers it

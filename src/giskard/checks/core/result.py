@@ -53,6 +53,7 @@ __all__ = [
     "load_trace",
     "raise_failures",
     "roll_up",
+    "word_of_case",
 ]
 
 TraceT = TypeVar("TraceT", bound=Trace, default=Trace)
@@ -167,18 +168,12 @@ class TestCaseResult(Document, Outcome):
     @property
     def status(self) -> TestCaseStatus:
         """ERROR when `error` is set or a check errored, else FAIL, else SKIP when all were skipped, else PASS."""
-        if self.error is not None:
-            return TestCaseStatus.ERROR
-        return TestCaseStatus(roll_up(self._statuses()))
-
-    def _statuses(self) -> Iterable[str]:
-        found = self.__dict__["results"]
-        return found.statuses() if type(found) is Findings else map(_effective, found)
+        return TestCaseStatus(word_of_case(self))
 
     @property
     def has_verdict(self) -> bool:
         """Whether a check came to a verdict, or should have: not all of them were skipped."""
-        return any_verdict(self._statuses())
+        return any_verdict(_statuses(self))
 
     @property
     def nothing_checked(self) -> bool:
@@ -226,6 +221,17 @@ class TestCaseResult(Document, Outcome):
 setattr(TestCaseResult, "results", _ResultsOf())  # noqa: B010 - in the class body it would be taken for a default
 
 
+def _statuses(result: TestCaseResult) -> list[str]:
+    """The statuses that count, without making results of what is only kept yet."""
+    found: Any = result.__dict__["results"]
+    return found.statuses() if type(found) is Findings else [_effective(result) for result in found]
+
+
+def word_of_case(result: TestCaseResult) -> str:
+    """The word of its status: what a roll-up over thousands needs."""
+    return "error" if result.error is not None else roll_up(_statuses(result))
+
+
 def raise_failures(what: str, status: str, lines: Iterable[str]) -> NoReturn:
     """The AssertionError that `assert_passed` of every result raises."""
     __tracebackhide__ = True
@@ -269,7 +275,7 @@ class _Attempt(Outcome, Generic[TraceT]):
     @property
     def status(self) -> ScenarioStatus:
         """ERROR > FAIL > all SKIP > PASS over the steps; no steps is PASS."""
-        return ScenarioStatus(roll_up(step.status for step in self.steps))
+        return ScenarioStatus(roll_up([word_of_case(step) for step in self.steps]))
 
     @property
     def has_verdict(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field, GetCoreSchemaHandler, PlainSerializer
 from pydantic_core import CoreSchema, core_schema
 
-__all__ = ["Clock", "Timing", "TimingField", "TimingOf", "clock_since", "milliseconds", "start_of_run"]
+__all__ = ["Clock", "Timing", "TimingField", "TimingOf", "clock_data", "clock_since", "milliseconds", "start_of_run"]
 
 # A reading of `time.perf_counter` at the start, the seconds it took, and, of what streamed, those to the first chunk:
 # what a result keeps while it stays in its process.  The garbage collector need not look into it.
@@ -109,6 +109,8 @@ class _WallClock:
 
     def time_of(self, reading: float) -> float:
         """Seconds since 1970 at a reading of the counter."""
+        if len(self._apart) == 1:
+            return reading + self._apart[0]
         return reading + self._apart[bisect_right(self._since, reading) - 1]
 
 
@@ -116,6 +118,28 @@ _wall = _WallClock()
 
 start_of_run = _wall.look
 """A reading of `time.perf_counter`, for what starts now; it also keeps the wall clock right."""
+
+
+def clock_data(clock: Clock) -> dict[str, Any]:
+    """What `Timing.of` would dump."""
+    global _second  # noqa: PLW0603
+    moment = _wall.time_of(clock[0])
+    second = int(moment)
+    micros = round((moment - second) * 1_000_000)  # half to even, as datetime has it
+    if micros == 1_000_000:
+        second, micros = second + 1, 0
+    known = _second
+    if known[0] != second:
+        known = _second = second, datetime.fromtimestamp(second, UTC).isoformat()[:19]
+    return {
+        "started_at": f"{known[1]}.{micros:06d}+00:00" if micros else f"{known[1]}+00:00",
+        "seconds": clock[1],
+        "time_to_first_chunk": clock[2] if len(clock) == 3 else None,
+    }
+
+
+# The second that was written last, since 1970, and its text: what happens close together is written together.
+_second: tuple[int, str] = (-1, "")
 
 
 def _dump(timing: Any) -> dict[str, Any] | None:

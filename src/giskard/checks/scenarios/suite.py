@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, Self, cast
 
@@ -198,6 +199,22 @@ class SuiteResult(Document, Outcome):
         """Print the results for a person, to the terminal or to a rich console of yours."""
         most = get_settings().max_reported_failures
         late.resolve_late("report")(self, console, group_by=group_by, max_failures=most)
+
+    def _texts(self) -> list[bytes]:
+        texts: list[bytes]
+        statuses: list[str]
+        texts, statuses = late.resolve_late("result_texts")(self.results)
+        passed, failed, errored, skipped = map(statuses.count, ("pass", "fail", "error", "skip"))
+        counted = len(statuses) - skipped
+        rate = passed / counted if counted else "null"
+        rest = BaseModel.model_dump_json(self, exclude={"results", *type(self).model_computed_fields})
+        end = (
+            f'],{rest[1:-1]},"status":"{roll_up(statuses)}","passed_count":{passed},"failed_count":{failed},'
+            f'"errored_count":{errored},"skipped_count":{skipped},"pass_rate":{rate}}}'
+        )
+        commas = [b"," for _ in texts[1:]]
+        parts: list[bytes] = [part for pair in zip_longest(texts, commas, fillvalue=b"") for part in pair]
+        return [b'{"results":[', *parts, end.encode()]
 
     def __repr_args__(self) -> Any:
         # A short one: asyncio.run of Python 3.11 makes the repr of what it returns.

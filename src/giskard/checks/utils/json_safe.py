@@ -9,9 +9,10 @@ from typing import Any, cast
 
 from pydantic import BaseModel, PlainSerializer
 
+from giskard.checks.utils.frozen import FrozenDict, FrozenList
 from giskard.checks.utils.plain import is_mock_call, is_named_tuple
 
-__all__ = ["JsonSafe", "Shown", "describe", "finite", "json_safe", "tagged", "utf8"]
+__all__ = ["JsonSafe", "Shown", "describe", "finite", "json_data", "json_safe", "tagged", "utf8"]
 
 # pydantic's serializer stops at 255 levels; what lies deeper is written as text.
 _MAX_DEPTH = 180
@@ -71,6 +72,57 @@ def json_safe(value: Any) -> Any:
         ``{"$type": "module.Class", "$text": "its repr"}``.
     """
     return _safe(value, 0, set())
+
+
+def json_data(value: Any) -> Any:
+    """What `json_safe` gives: `value` itself where it is such data already, in plain dicts and lists.
+
+    Only its texts are not looked into: they may hold halves of surrogate pairs.
+    """
+    kind = _type_of(value)
+    try:
+        data = _plain(value, 0) if kind is FrozenDict or kind is FrozenList else value
+    except RecursionError:
+        return json_safe(value)
+    return data if _is_data(data, 0) else json_safe(value)
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """A recorded dict or list as a plain one: of these pydantic writes three times as many."""
+    kind = _type_of(value)
+    if depth > _DEEP:  # or a cycle, which may branch without end: `json_safe` tells
+        raise RecursionError
+    if kind is FrozenDict:
+        return {key: item if type(item) is str else _plain(item, depth + 1) for key, item in value.items()}
+    return [_plain(item, depth + 1) for item in value] if kind is FrozenList else value
+
+
+def _is_data(value: Any, depth: int) -> bool:
+    kind = _type_of(value)
+    if kind is dict:
+        if depth > _DEEP or not _TEXT.issuperset(map(_type_of, value)):
+            return False
+        items = value.values()
+    elif kind is list:
+        if depth > _DEEP:  # or a cycle: `json_safe` tells
+            return False
+        items = value
+    elif kind is int or kind is float:
+        return -_MANY < value < _MANY  # not NaN
+    else:
+        return value is None or kind is str or kind is bool
+    for item in items:
+        if type(item) is str or item is None or item is True or item is False:
+            continue
+        if not _is_data(item, depth + 1):
+            return False
+    return True
+
+
+_MANY = 2**63
+_DEEP = 100
+_TEXT: frozenset[type[Any]] = frozenset({str})
+_type_of: Callable[[Any], type[Any]] = type
 
 
 def _safe(value: Any, depth: int, path: set[int]) -> Any:

@@ -1,0 +1,136 @@
+"""Results as JSON text: what pydantic writes for them, at a fifth of the cost.
+
+A suite of thousands of scenarios is written after every run.  Most of what its results hold is JSON data already, so
+they are put together from their own dicts, and written in one go.  A result that is not of exactly one of the classes
+here is left to pydantic, and so is one that cannot be written like this: it has half of a surrogate pair in it, say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import to_json
+
+from giskard.checks.core.check_result import CheckResult
+from giskard.checks.core.interaction.interaction import Interaction
+from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.models import plain_class
+from giskard.checks.core.result import ScenarioAttempt, ScenarioResult, TestCaseResult, roll_up, word_of_case
+from giskard.checks.core.timing import Timing, clock_data
+from giskard.checks.utils.completed import completed
+from giskard.checks.utils.json_safe import json_data
+
+__all__ = ["result_text", "result_texts"]
+
+
+_type_of: Callable[[Any], type[Any]] = type
+
+
+class _Unusual(Exception):
+    """A result is not written here."""
+
+
+def result_text(result: Any) -> bytes:
+    """A result of a scenario or a test case as JSON text, without ``schema_version``."""
+    try:
+        return to_json(_case(result) if type(result) is TestCaseResult else _scenario(result))
+    except Exception:
+        return BaseModel.model_dump_json(result).encode()
+
+
+def result_texts(results: Iterable[Any]) -> tuple[list[bytes], list[str]]:
+    """Results of scenarios as JSON texts, and their statuses."""
+    texts: list[bytes] = []
+    statuses: list[str] = []
+    for result in results:  # one by one: what is put together goes at once
+        try:
+            data = _scenario(result)
+            texts.append(to_json(data))
+            statuses.append(data["status"])
+        except Exception:
+            texts.append(BaseModel.model_dump_json(result).encode())
+            statuses.append(result.status)
+    return texts, statuses
+
+
+def _scenario(result: Any) -> dict[str, Any]:
+    if plain_class(_type_of(result)) is not ScenarioResult:
+        raise _Unusual
+    data = _attempt(result)
+    if data["earlier_attempts"]:
+        data["earlier_attempts"] = [_earlier(attempt) for attempt in data["earlier_attempts"]]
+    return data
+
+
+def _earlier(attempt: Any) -> dict[str, Any]:
+    if plain_class(_type_of(attempt)) is not ScenarioAttempt:
+        raise _Unusual
+    return _attempt(attempt)
+
+
+def _attempt(result: Any) -> dict[str, Any]:
+    fields = result.__dict__
+    steps = [_case(step) for step in fields["steps"]]
+    return {
+        **fields,
+        "steps": steps,
+        "final_trace": _trace(fields["final_trace"]),
+        "timing": _timing(fields["timing"]),
+        "status": roll_up([step["status"] for step in steps]),
+    }
+
+
+def _case(result: TestCaseResult) -> dict[str, Any]:
+    if type(result) is not TestCaseResult:
+        raise _Unusual
+    results = [_check(check) for check in result.results]
+    fields = result.__dict__
+    return {**fields, "results": results, "timing": _timing(fields["timing"]), "status": word_of_case(result)}
+
+
+def _check(result: CheckResult) -> dict[str, Any]:
+    if type(result) is not CheckResult:
+        raise _Unusual
+    fields = result.__dict__
+    metrics = fields["metrics"]
+    return {
+        **fields,
+        "status": str.__str__(fields["status"]),  # of plain texts, dicts and lists pydantic writes twice as many
+        "details": json_data(fields["details"]),
+        "metrics": list(metrics) if metrics else [],
+        "timing": _timing(fields["timing"]),
+    }
+
+
+def _trace(trace: Trace) -> Any:
+    """A trace, with its last turn beside; one of another class as that class has it."""
+    if type(trace) is not Trace:
+        return completed(trace)
+    fields = trace.__dict__
+    turns = list(map(_turn, fields["interactions"]))
+    annotations = fields["annotations"]
+    return {
+        "interactions": turns,
+        "annotations": json_data(annotations) if annotations else {},
+        "last": turns[-1] if turns else None,
+    }
+
+
+def _turn(turn: Interaction) -> Any:
+    if type(turn) is not Interaction:
+        return completed(turn)
+    fields = turn.__dict__
+    metadata = fields["metadata"]
+    return {
+        "inputs": json_data(fields["inputs"]),
+        "outputs": json_data(fields["outputs"]),
+        "metadata": json_data(metadata) if metadata else {},
+    }
+
+
+def _timing(timing: Any) -> Any:
+    if timing is None:
+        return None
+    return timing.dump() if isinstance(timing, Timing) else clock_data(timing)

@@ -1,0 +1,245 @@
+"""Results as JSON text: written by hand, they say what pydantic would write."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import json
+import math
+from collections import namedtuple
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, computed_field
+
+from giskard.checks import (
+    CheckResult,
+    Equals,
+    FnCheck,
+    Interaction,
+    Metric,
+    Scenario,
+    ScenarioResult,
+    StringMatching,
+    Suite,
+    SuiteResult,
+    TestCase,
+    TestCaseResult,
+    Trace,
+    Usage,
+)
+from giskard.checks.core._result_text import result_text, result_texts
+
+
+def by_pydantic(result: BaseModel) -> dict[str, Any]:
+    return json.loads(BaseModel.model_dump_json(result))
+
+
+def by_hand(result: ScenarioResult | TestCaseResult) -> dict[str, Any]:
+    return json.loads(result_text(result))
+
+
+Point = namedtuple("Point", "x y")
+
+
+class Color(enum.StrEnum):
+    RED = "red"
+
+
+class Number(enum.IntEnum):
+    ONE = 1
+
+
+class Plain(BaseModel):
+    a: Any
+
+
+class Text(str):
+    __slots__ = ()
+
+
+def loop() -> list[Any]:
+    endless: list[Any] = [1]
+    endless.append(endless)
+    endless.append(endless)
+    return endless
+
+
+def deep(levels: int) -> Any:
+    value: Any = "deep"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+ODD = [
+    math.nan,
+    math.inf,
+    2**63,
+    -(2**63),
+    2**63 - 1,
+    10**5000,
+    1e300,
+    "\ud800",
+    Text("x"),
+    b"\xff",
+    (1, 2),
+    {1, 2},
+    frozenset(),
+    {1: "x"},
+    {Color.RED: 1},
+    {"red": 1},
+    {"\udfff": 1},
+    {None: 1},
+    Color.RED,
+    Number.ONE,
+    True,
+    None,
+    Point(1, 2),
+    Plain(a={1}),
+    Decimal("1.5"),
+    datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
+    np.float64(0.5),
+    np.int64(3),
+    np.array([1, 2]),
+    object,
+    loop(),
+    deep(99),
+    deep(150),
+    deep(400),
+]
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+VALUES = JSON | st.sampled_from(ODD) | st.lists(st.sampled_from(ODD), max_size=2)
+
+
+def scenario_with(outputs: Any, details: Any = None) -> ScenarioResult:
+    def check(trace: Trace) -> CheckResult:
+        return CheckResult.failure("no", {"found": details})
+
+    scenario = Scenario("s").append(Interaction(inputs="in", outputs=outputs, metadata={"m": outputs}))
+    return scenario.check(FnCheck(fn=check)).with_annotations({"a": details}).run_sync(return_exception=True)
+
+
+@given(outputs=VALUES, details=VALUES)
+def test_whatever_a_result_holds(outputs: Any, details: Any) -> None:
+    result = scenario_with(outputs, details)
+    assert by_hand(result) == by_pydantic(result)
+    assert by_hand(result.steps[0]) == by_pydantic(result.steps[0])
+
+
+@pytest.mark.parametrize("value", ODD, ids=lambda value: type(value).__name__)
+def test_whatever_odd_thing_a_result_holds(value: Any) -> None:
+    result = scenario_with({"value": value}, [value])
+    assert by_hand(result) == by_pydantic(result)
+
+
+def test_a_member_of_an_enum_is_no_text_as_a_key() -> None:
+    found = by_hand(scenario_with({"red": 1}, {Color.RED: 1}))
+    assert found["final_trace"]["last"]["outputs"] == {"red": 1}
+    assert found["steps"][0]["results"][0]["details"]["found"]["$type"] == "dict"
+
+
+def failing(inputs: str) -> str:
+    raise ValueError("no \ud800 connection")
+
+
+def kinds_of_results() -> Suite:
+    yes, no = StringMatching(keyword="out"), Equals(expected_value={"a": [1.5, None]}, severity="warning", name="w")
+    skip = FnCheck(fn=lambda trace: CheckResult.skip("no key"), name="skip")
+    rated = FnCheck(
+        fn=lambda trace: CheckResult.success(metrics=[Metric(name="score", value=0.5)], usage=Usage(calls=1)),
+        name="rated",
+    )
+    broken = Equals(expected_value=1, target_key="trace.last.outputs.gone")
+    return Suite(
+        "kinds",
+        [
+            Scenario("empty"),
+            Scenario("\ud800").interact("in", "out").check(yes),
+            Scenario("pass", tags=["Topic:x"]).interact("in", "out").check(yes).check(no).check(rated),
+            Scenario("error").interact("in", "out").check(broken).interact("in", "later").check(yes),
+            Scenario("crash").interact("in", failing).check(yes),
+            Scenario("skip").interact("in", "out").check(skip),
+            Scenario("twice", multiple_runs=3).interact("in", "out").check(yes),
+            TestCase(name="case", trace=Trace(interactions=[Interaction(inputs="in", outputs="out")]), checks=[yes]),
+            TestCase(trace=Trace(), checks=[]),
+        ],
+    )
+
+
+def test_every_kind_of_result() -> None:
+    result = kinds_of_results().run_sync(return_exception=True, verbose=False)
+    texts, statuses = result_texts(result.results)
+    assert [json.loads(text) for text in texts] == [by_pydantic(one) for one in result.results]
+    assert statuses == [one.status for one in result.results]
+    assert json.loads(result.model_dump_json()) == {"schema_version": "1.0", **by_pydantic(result)}
+    for one in result.results:
+        assert list(json.loads(one.model_dump_json())) == ["schema_version", *by_pydantic(one)]
+
+
+def test_the_keys_stand_in_the_order_of_the_fields() -> None:
+    result = kinds_of_results().run_sync(return_exception=True, verbose=False)
+    assert list(json.loads(result.model_dump_json())) == ["schema_version", *by_pydantic(result)]
+    one = json.loads(result.model_dump_json())["results"][1]["steps"][0]["results"][0]
+    assert list(one) == list(by_pydantic(result)["results"][1]["steps"][0]["results"][0])
+
+
+def test_results_that_were_loaded() -> None:
+    result = kinds_of_results().run_sync(return_exception=True, verbose=False)
+    text = result.model_dump_json()
+    loaded = SuiteResult.model_validate_json(text)
+    assert loaded.model_dump_json() == text
+
+
+@given(st.floats(0, 2e9), st.floats(0, 100), st.none() | st.floats(0, 1))
+def test_the_start_is_written_as_datetime_has_it(start: float, seconds: float, first_chunk: float | None) -> None:
+    from giskard.checks import Timing
+    from giskard.checks.core.timing import clock_data
+
+    clock = (start, seconds, first_chunk)
+    assert clock_data(clock) == Timing.of(clock).dump()
+    assert clock_data(clock[:2]) == Timing.of(clock[:2]).dump()
+
+
+def test_a_trace_of_ones_own_is_written_by_its_class() -> None:
+    class Shop(Trace, frozen=True):
+        @computed_field
+        @property
+        def size(self) -> int:
+            return len(self.interactions)
+
+    result = Scenario("s", trace_type=Shop).interact("in", "out").run_sync()
+    assert by_hand(result)["final_trace"]["size"] == 1
+    assert by_hand(result) == by_pydantic(result)
+
+
+def test_results_of_ones_own_are_left_to_pydantic() -> None:
+    class Mine(CheckResult):
+        extra_note: str = "n"
+
+    result = TestCaseResult(results=[Mine(status="pass")])
+    assert json.loads(result.model_dump_json()) == {"schema_version": "1.0", **by_pydantic(result)}
+
+
+def test_common_results_are_not_left_to_pydantic(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(result: BaseModel) -> str:
+        raise AssertionError(f"this was left to pydantic: {result!r}")
+
+    result = scenario_with({"a": [1, 2.5, None, True, {"b": "\u2603"}]}, {"set": {1}, "nan": math.nan})
+    monkeypatch.setattr(BaseModel, "model_dump_json", refuse)
+    assert b"scenario_name" in result_text(result)
+
+
+def test_options_of_pydantic_count() -> None:
+    result = Scenario("s").interact("in", "out").run_sync()
+    assert json.loads(result.model_dump_json(include={"scenario_name"})) == {"scenario_name": "s"}
+    assert "\n  " in result.model_dump_json(indent=2)
