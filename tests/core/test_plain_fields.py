@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import (
     AfterValidator,
@@ -71,6 +71,7 @@ VALUES = st.sampled_from([*SCALARS, *WORDS, *CONTAINERS, *CHECKS, *OBJECTS])
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+@settings(deadline=None)
 @given(data=st.data())
 def test_every_class_makes_what_its_validator_makes(cls: type[Any], data: st.DataObject) -> None:
     names = st.sampled_from([*cls.model_fields, "kind", "schema_version", "keywrd"])
@@ -298,12 +299,14 @@ def test_the_root_of_a_family_is_not_made() -> None:
         Check(name="x")
 
 
+@settings(deadline=None)
 @given(inputs=VALUES, outputs=VALUES)
 def test_an_interaction_is_what_its_validator_makes(inputs: Any, outputs: Any) -> None:
     fields = {"inputs": inputs, "outputs": outputs}
     assert repr(made_by(lambda: Interaction(**fields))) == repr(made_by(lambda: by_validator(Interaction, fields)))
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, computed_field
 
@@ -32,7 +32,7 @@ from giskard.checks import (
     Trace,
     Usage,
 )
-from giskard.checks.core._result_text import result_text, result_texts
+from giskard.checks.core.result_text import result_text, result_texts
 
 
 def by_pydantic(result: BaseModel) -> dict[str, Any]:
@@ -129,6 +129,7 @@ def scenario_with(outputs: Any, details: Any = None) -> ScenarioResult:
     return scenario.check(FnCheck(fn=check)).with_annotations({"a": details}).run_sync(return_exception=True)
 
 
+@settings(deadline=None)
 @given(outputs=VALUES, details=VALUES)
 def test_whatever_a_result_holds(outputs: Any, details: Any) -> None:
     result = scenario_with(outputs, details)
@@ -200,6 +201,7 @@ def test_results_that_were_loaded() -> None:
     assert loaded.model_dump_json() == text
 
 
+@settings(deadline=None)
 @given(st.floats(0, 2e9), st.floats(0, 100), st.none() | st.floats(0, 1))
 def test_the_start_is_written_as_datetime_has_it(start: float, seconds: float, first_chunk: float | None) -> None:
     from giskard.checks import Timing

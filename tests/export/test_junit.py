@@ -4,11 +4,12 @@ import os
 import stat
 import xml.etree.ElementTree as ET
 from datetime import datetime
-from xml.dom import minidom
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from lxml import etree
 
 from giskard.checks import CheckResult, FnCheck, Interaction, Scenario, Suite, SuiteResult, TestCase, Trace
 from giskard.checks.export import to_junit_xml
@@ -29,10 +30,24 @@ def run(*scenarios, name="support", **options):
     return suite.run_sync(verbose=False, return_exception=True, **options)
 
 
+# What Jenkins accepts; where it is from stands in it.
+SCHEMA = etree.XMLSchema(etree.parse(Path(__file__).with_name("junit-10.xsd")))
+
+
 def parsed(result, **options):
+    """The XML, as two parsers read it and a schema allows it, with names that tell testcases apart."""
     text = to_junit_xml(result, **options)
-    minidom.parseString(text.encode("utf-8"))
-    return ET.fromstring(text)
+    root = ET.fromstring(text)
+    other = etree.fromstring(text.encode("utf-8"), etree.XMLParser(huge_tree=True))
+    SCHEMA.assertValid(other)
+    assert [shape(one) for one in root.iter()] == [shape(one) for one in other.iter()]
+    names = [(case.get("classname"), case.get("name")) for case in root.iter("testcase")]
+    assert len(set(names)) == len(names)
+    return root
+
+
+def shape(element):
+    return element.tag, dict(element.attrib), element.text
 
 
 def crash(inputs):
@@ -266,6 +281,21 @@ def test_a_file_never_outgrows_what_servers_take():
     text = to_junit_xml(many)
     assert len(text.encode()) < 30_000_000
     assert len(list(ET.fromstring(text).iter("testcase"))) == 3_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("granularity", ["scenario", "check"])
+def test_there_are_never_more_nodes_than_servers_take(granularity):
+    result = run(scenario("s", check(CheckResult.failure("no")), check(), outputs="out"))
+    many = SuiteResult(results=result.results * 60_000)
+
+    root = etree.fromstring(to_junit_xml(many, granularity=granularity).encode())
+    texts = sum((one.text is not None) + (one.tail is not None) for one in root.iter())
+    assert sum(1 for _ in root.iter()) + texts < 250_000
+    assert len(root.findall(".//testcase")) == int(root.get("tests"))
+    assert len(root.findall(".//failure")) == int(root.get("failures")) == 60_000
+    left_out = root.find(".//property[@name='left_out']").get("value")
+    assert "testcases: there are too many for a CI server" in left_out
 
 
 # --- files -------------------------------------------------------------------------------

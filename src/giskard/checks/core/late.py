@@ -15,6 +15,8 @@ _ROOT = "giskard.checks"
 _ATTRIBUTES = {
     "junit": "export.junit:to_junit_xml",
     "hub": "export.hub:to_hub_format",
+    "json_lines": "export.json_files:to_json_lines",
+    "report_json": "export.json_files:to_report_json",
     "report": "reporting.suite:print_report",
     "scenario_report": "reporting.suite:print_scenario",
     "case_report": "reporting.suite:print_test_case",
@@ -23,8 +25,8 @@ _ATTRIBUTES = {
     "interact": "core.interaction.interact:Interact",
     "extend": "core.interaction.base:extend",
     # Results are written by hand, by what knows all their classes.
-    "result_text": "core._result_text:result_text",
-    "result_texts": "core._result_text:result_texts",
+    "result_text": "core.result_text:result_text",
+    "result_texts": "core.result_text:result_texts",
 }
 
 # family -> kind -> the module that registers it

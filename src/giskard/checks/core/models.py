@@ -19,7 +19,6 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
-from giskard.checks.core import late
 from giskard.checks.core._plain_fields import fill
 from giskard.checks.core.exceptions import UnknownFieldWarning
 from giskard.checks.core.types import MISSING
@@ -29,7 +28,6 @@ from giskard.checks.utils.lazy import difflib
 
 __all__ = [
     "SCHEMA_VERSION",
-    "Document",
     "SavedModel",
     "StrictModel",
     "construct",
@@ -260,41 +258,6 @@ class SavedModel(StrictModel):
 
 
 _IDLE_PREPARATIONS = {vars(cls)["_prepare"].__func__ for cls in (StrictModel, SavedModel)}
-
-
-class Document(BaseModel):
-    """A mixin for results: their dump carries ``schema_version``, what lies inside of them does not."""
-
-    def _texts(self) -> list[bytes]:
-        """The parts of the JSON text, written at less cost than pydantic's."""
-        return [late.resolve_late("result_text")(self)]
-
-    def model_dump(self, **options: Any) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """As pydantic's, with ``schema_version`` first."""
-        dumped = super().model_dump(**options)
-        return {"schema_version": SCHEMA_VERSION, **dumped} if _is_marked(options) else dumped
-
-    def model_dump_json(self, **options: Any) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """As pydantic's, with ``schema_version`` first."""
-        if not options:
-            texts = self._texts()
-            texts[0] = texts[0].replace(b"{", _MARK, 1)
-            return b"".join(texts).decode()
-        text = super().model_dump_json(**options)
-        if not _is_marked(options):
-            return text
-        indent = options.get("indent")
-        head = f'"schema_version":"{SCHEMA_VERSION}"'
-        if indent is not None:
-            head = "\n" + " " * indent + head.replace(":", ": ")
-        return "{" + head + ("" if text == "{}" else ",") + text[1:]
-
-
-_MARK = f'{{"schema_version":"{SCHEMA_VERSION}",'.encode()
-
-
-def _is_marked(options: Mapping[str, Any]) -> bool:
-    return options.get("include") is None and "schema_version" not in (options.get("exclude") or ())
 
 
 def read_version(cls: type[BaseModel], data: dict[str, Any]) -> dict[str, Any]:

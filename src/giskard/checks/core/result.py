@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Generic, NoReturn, Self, cast
 
@@ -30,10 +31,11 @@ from giskard.checks.core.check_result import (
     any_verdict,
     counted,
 )
+from giskard.checks.core.document import Document
 from giskard.checks.core.error_kinds import ErrorKind
 from giskard.checks.core.interaction.trace import Trace
-from giskard.checks.core.models import Document, construct, read_result
-from giskard.checks.core.timing import TimingField
+from giskard.checks.core.models import construct, read_result
+from giskard.checks.core.timing import Timing, TimingField
 from giskard.checks.utils.completed import completed
 
 __all__ = [
@@ -314,9 +316,20 @@ class ScenarioResult(Document, _Attempt[TraceT], Generic[TraceT]):
 
     @property
     def attempts(self) -> list[ScenarioAttempt[TraceT]]:
-        """Every attempt, first to last; the last one is the result itself."""
-        last = construct(ScenarioAttempt, {name: getattr(self, name) for name in ScenarioAttempt.model_fields})
+        """Every attempt, first to last, each with its own duration; the last one is the result itself."""
+        values = {name: getattr(self, name) for name in ScenarioAttempt.model_fields}
+        last = construct(ScenarioAttempt, {**values, **self._time_of_the_last()})
         return [*self.earlier_attempts, cast("ScenarioAttempt[TraceT]", last)]
+
+    def _time_of_the_last(self) -> dict[str, Any]:
+        """What is left of the duration, which is that of all attempts."""
+        whole = self.timing
+        before = self.earlier_attempts[-1].timing if self.earlier_attempts else None
+        if whole is None or before is None:
+            return {}
+        start = before.started_at + timedelta(seconds=before.seconds)
+        seconds = max(0.0, whole.seconds - (start - whole.started_at).total_seconds())
+        return {"timing": Timing(start, seconds, whole.time_to_first_chunk), "duration_ms": int(seconds * 1000)}
 
     def assert_passed(self) -> None:
         """Raise AssertionError with `format_failures` unless the status is PASS."""

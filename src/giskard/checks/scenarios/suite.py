@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
-from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, Self, cast
+from typing import Annotated, Any, Generic, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, computed_field, model_validator
 
 from giskard.checks.core import late
 from giskard.checks.core.blocking import blocking
+from giskard.checks.core.document import Document
 from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions
-from giskard.checks.core.models import Document, SavedModel, read_result
+from giskard.checks.core.models import SavedModel, read_result
 from giskard.checks.core.options import GivenTarget, check_options
 from giskard.checks.core.result import Outcome, ScenarioResult, ScenarioStatus, Text, raise_failures, roll_up
 from giskard.checks.core.scenario import Scenario
@@ -178,22 +178,6 @@ class SuiteResult(Document, Outcome):
             for value, n in counts.items()
         }
         return GroupedSuiteResult(key=key, groups=groups)
-
-    def to_junit_xml(
-        self, path: str | Path | None = None, granularity: Literal["scenario", "check"] = "scenario"
-    ) -> str:
-        """The results as JUnit XML; also written to `path`, whose folders are made.
-
-        Parameters
-        ----------
-        granularity
-            Whether a ``testcase`` stands for a scenario or for a check.
-        """
-        return late.resolve_late("junit")(self, path, granularity=granularity)
-
-    def to_hub_format(self) -> dict[str, Any]:
-        """The results as JSON data: scenarios, steps, check results, counts and pass rate."""
-        return late.resolve_late("hub")(self)
 
     def print_report(self, console: Any = None, group_by: str | None = None) -> None:
         """Print the results for a person, to the terminal or to a rich console of yours."""

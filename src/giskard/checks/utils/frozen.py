@@ -21,7 +21,7 @@ from typing import Any, Final, NoReturn
 
 from giskard.checks.utils.plain import is_mock_call
 
-__all__ = ["FrozenDict", "FrozenList", "FrozenSet", "freeze", "is_safe", "thaw", "type_name", "view"]
+__all__ = ["FrozenDict", "FrozenList", "FrozenSet", "freeze", "is_safe", "known_type", "thaw", "type_name", "view"]
 
 
 def _refuse(self: object, *_: Any, **__: Any) -> NoReturn:
@@ -85,6 +85,9 @@ class FrozenSet(set[Any]):
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return set, (set(self),)
+
+    def __repr__(self) -> str:
+        return repr(set(self))
 
     def copy(self) -> set[Any]:
         """A plain set of the same items."""
@@ -323,15 +326,17 @@ def thaw(value: Any) -> Any:
         return value
 
 
+def known_type(value: object) -> type[Any]:
+    """The type of `value`, as its author knows it: a recorded list is a list."""
+    return next(cls for cls in type(value).__mro__ if cls.__module__ != __name__)
+
+
 def type_name(value: object) -> str:
-    """The name of the type of `value`, as its author knows it: a recorded list is a list.
+    """The name of `known_type`.
 
     Examples
     --------
     >>> type_name(freeze([1])), type_name(1.5)
     ('list', 'float')
     """
-    for cls in type(value).__mro__:
-        if cls.__module__ != __name__:
-            return cls.__name__
-    return type(value).__name__  # pragma: no cover - object ends every mro
+    return known_type(value).__name__

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, PlainSerializer
 
-from giskard.checks.utils.frozen import FrozenDict, FrozenList
+from giskard.checks.utils.frozen import FrozenDict, FrozenList, known_type
 from giskard.checks.utils.plain import is_mock_call, is_named_tuple
 
 __all__ = ["JsonSafe", "Shown", "describe", "finite", "json_data", "json_safe", "tagged", "utf8"]
@@ -47,7 +47,7 @@ class Shown(str):
 
 def tagged(value: object, text: str | None = None) -> dict[str, str]:
     """The text of an object that JSON has no form for, with its type beside it."""
-    kind: type[object] = type(value)
+    kind = known_type(value)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     return {"$type": utf8(name), "$text": utf8(describe(value) if text is None else text)}
 

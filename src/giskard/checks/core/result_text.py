@@ -20,9 +20,9 @@ from giskard.checks.core.models import plain_class
 from giskard.checks.core.result import ScenarioAttempt, ScenarioResult, TestCaseResult, roll_up, word_of_case
 from giskard.checks.core.timing import Timing, clock_data
 from giskard.checks.utils.completed import completed
-from giskard.checks.utils.json_safe import json_data
+from giskard.checks.utils.json_safe import json_data, json_safe
 
-__all__ = ["result_text", "result_texts"]
+__all__ = ["attempt_data", "case_data", "result_text", "result_texts"]
 
 
 _type_of: Callable[[Any], type[Any]] = type
@@ -35,9 +35,16 @@ class _Unusual(Exception):
 def result_text(result: Any) -> bytes:
     """A result of a scenario or a test case as JSON text, without ``schema_version``."""
     try:
-        return to_json(_case(result) if type(result) is TestCaseResult else _scenario(result))
+        return to_json(case_data(result) if type(result) is TestCaseResult else _scenario(result))
     except Exception:
+        return _text_of_anything(result)
+
+
+def _text_of_anything(result: BaseModel) -> bytes:
+    try:
         return BaseModel.model_dump_json(result).encode()
+    except Exception:  # a trace of one's own that raises
+        return to_json(json_safe(result))
 
 
 def result_texts(results: Iterable[Any]) -> tuple[list[bytes], list[str]]:
@@ -50,7 +57,7 @@ def result_texts(results: Iterable[Any]) -> tuple[list[bytes], list[str]]:
             texts.append(to_json(data))
             statuses.append(data["status"])
         except Exception:
-            texts.append(BaseModel.model_dump_json(result).encode())
+            texts.append(_text_of_anything(result))
             statuses.append(result.status)
     return texts, statuses
 
@@ -58,7 +65,7 @@ def result_texts(results: Iterable[Any]) -> tuple[list[bytes], list[str]]:
 def _scenario(result: Any) -> dict[str, Any]:
     if plain_class(_type_of(result)) is not ScenarioResult:
         raise _Unusual
-    data = _attempt(result)
+    data = attempt_data(result)
     if data["earlier_attempts"]:
         data["earlier_attempts"] = [_earlier(attempt) for attempt in data["earlier_attempts"]]
     return data
@@ -67,12 +74,13 @@ def _scenario(result: Any) -> dict[str, Any]:
 def _earlier(attempt: Any) -> dict[str, Any]:
     if plain_class(_type_of(attempt)) is not ScenarioAttempt:
         raise _Unusual
-    return _attempt(attempt)
+    return attempt_data(attempt)
 
 
-def _attempt(result: Any) -> dict[str, Any]:
+def attempt_data(result: Any) -> dict[str, Any]:
+    """The fields of an attempt as JSON data, models in it that pydantic is to write."""
     fields = result.__dict__
-    steps = [_case(step) for step in fields["steps"]]
+    steps = [case_data(step) for step in fields["steps"]]
     return {
         **fields,
         "steps": steps,
@@ -82,7 +90,8 @@ def _attempt(result: Any) -> dict[str, Any]:
     }
 
 
-def _case(result: TestCaseResult) -> dict[str, Any]:
+def case_data(result: TestCaseResult) -> dict[str, Any]:
+    """The result of a test case as JSON data, models in it that pydantic is to write."""
     if type(result) is not TestCaseResult:
         raise _Unusual
     results = [_check(check) for check in result.results]

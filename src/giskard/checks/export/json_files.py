@@ -1,0 +1,128 @@
+"""Results as JSON files: one that can be loaded again, and lines for whoever reads one attempt at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import to_json
+
+from giskard.checks.core.models import SCHEMA_VERSION
+from giskard.checks.core.result import ScenarioResult, TestCaseResult
+from giskard.checks.core.result_text import attempt_data, case_data
+from giskard.checks.export._files import write_atomically
+from giskard.checks.export._results import AnyResult, Member, SuiteView, as_suite
+from giskard.checks.utils.json_safe import json_safe
+
+__all__ = ["to_json_lines", "to_report_json"]
+
+
+def to_report_json(result: AnyResult, path: str | os.PathLike[str] | None = None, *, indent: int | None = None) -> str:
+    """All of a result as JSON: what its own class loads again, with ``model_validate_json``.
+
+    Parameters
+    ----------
+    result
+        Of a suite, a scenario or a test case.
+    path
+        Where to write it too, ``report.json`` say: as UTF-8, as a whole or not at all; its folders are made.
+    indent
+        Spaces for each level; None writes one line.
+
+    Raises
+    ------
+    TypeError
+        When it is no result.
+    OSError
+        When the file cannot be written.
+    """
+    as_suite(result)  # refuses what is none
+    model: Any = result
+    text: str = model.model_dump_json() if indent is None else model.model_dump_json(indent=indent)
+    if path is not None:
+        write_atomically(path, text + "\n")
+    return text
+
+
+def to_json_lines(result: AnyResult, path: str | os.PathLike[str] | None = None) -> str:
+    """The results as JSON lines: an object on each line, one for each attempt of each scenario.
+
+    Parameters
+    ----------
+    result
+        Of a suite; that of a single scenario or test case is written as a suite of one.
+    path
+        Where to write them too: as UTF-8, as a whole or not at all; its folders are made.
+
+    Returns
+    -------
+    str
+        Lines that end with a line feed.  Each one has ``schema_version``, ``suite_name``, ``run_id``, ``scenario_id``,
+        ``scenario_name``, ``tags``, ``multiple_runs`` and ``runs_executed``, then what the attempt found: ``trial``
+        (from 1), ``status``, ``steps`` with their check results, ``final_trace`` (None for a test case of which only
+        the result is there), ``conversation_id``, ``duration_ms`` and ``timing``.
+
+    Raises
+    ------
+    TypeError
+        When it is no result.
+    OSError
+        When the file cannot be written.
+    """
+    suite = as_suite(result)
+    text = b"".join(line for member in suite.members for line in _lines(suite, member)).decode()
+    if path is not None:
+        write_atomically(path, text)
+    return text
+
+
+def _lines(suite: SuiteView, member: Member) -> Iterator[bytes]:
+    scenario = member.scenario
+    attempts: list[Any] = [member.source] if scenario is None else scenario.attempts
+    head = {"schema_version": SCHEMA_VERSION, "suite_name": suite.name, **_identity(member)}
+    for trial, attempt in enumerate(attempts, 1):
+        found = {"trial": trial, "status": attempt.status.value}
+        try:
+            line = to_json({**head, **found, **_found(attempt)})
+        except Exception:  # one broken object must not cost the results of all others
+            line = to_json(json_safe({**head, **found, **_dumped(attempt)}))
+        yield line + b"\n"
+
+
+def _identity(member: Member) -> dict[str, Any]:
+    source = member.source
+    scenario = source if isinstance(source, ScenarioResult) else None
+    return {
+        "run_id": source.run_id,
+        "scenario_id": member.name if scenario is None else scenario.scenario_id,
+        "scenario_name": member.name,
+        "tags": [] if scenario is None else scenario.tags,
+        "multiple_runs": 1 if scenario is None else scenario.multiple_runs,
+        "runs_executed": 1 if scenario is None else scenario.runs_executed,
+    }
+
+
+# What of an attempt stands in a line beside its identity, in this order.
+_FOUND = ("steps", "final_trace", "conversation_id", "duration_ms", "timing")
+
+
+def _found(attempt: Any) -> dict[str, Any]:
+    if isinstance(attempt, TestCaseResult):
+        return _of_case(attempt, case_data(attempt))
+    data = attempt_data(attempt)
+    return {name: data[name] for name in _FOUND}
+
+
+def _dumped(attempt: Any) -> dict[str, Any]:
+    try:
+        data: dict[str, Any] = BaseModel.model_dump(attempt, mode="json")
+    except Exception:  # a trace of one's own that raises
+        data = json_safe(attempt)
+    return _of_case(attempt, data) if isinstance(attempt, TestCaseResult) else {name: data[name] for name in _FOUND}
+
+
+def _of_case(result: TestCaseResult, data: dict[str, Any]) -> dict[str, Any]:
+    found = {"steps": [data], "final_trace": None, "conversation_id": None}
+    return {**found, "duration_ms": result.duration_ms, "timing": data["timing"]}
