@@ -82,4 +82,6 @@ class TestCase(SavedModel, Generic[In, Out, TraceT]):
     async def assert_passed(self) -> None:
         """Run the checks, and raise AssertionError with the reasons unless the status is PASS."""
         __tracebackhide__ = True
-        (await self.run()).assert_passed()
+        result = await self.run()
+        if not result.passed:
+            raise result.assertion(self.trace)
