@@ -45,22 +45,24 @@ def one_line(text: str, limit: int) -> str:
 
 
 def named(name: str) -> str:
-    """A name in quotes."""
-    return f"'{one_line(name, _NAME)}'"
+    """A name in quotes, as in a Python literal."""
+    text = one_line(name, _NAME)
+    return f'"{text}"' if "'" in text and '"' not in text else "'" + text.replace("'", "\\'") + "'"
 
 
-def tally(statuses: Iterable[str], noun: str) -> str:
-    """``"1 of 3 checks passed, 2 failed"``; nothing of a single check that did not pass: its reason says it all."""
+def tally(statuses: Iterable[str], noun: str, status: str) -> str:
+    """How many ended in which state, of how many: ``"1 of 3 checks passed, 2 failed"``.
+
+    Nothing when `status`, that of all together, says as much: of a single check that did not pass, and of none.
+    """
     counts = {"pass": 0, "fail": 0, "error": 0, "skip": 0}
-    for status in statuses:
-        counts[status] += 1
+    for each in statuses:
+        counts[each] += 1
     total = sum(counts.values())
-    if not total:
-        return "nothing was checked" if noun == "check" else f"no {noun}s"
-    if total == 1 and noun == "check" and not counts["pass"]:
-        return ""
+    if total < 2 and noun == "check" and not counts["pass"]:
+        return "nothing was checked" if status == "pass" else ""
     text = f"{counts['pass']:,} of {total:,} {noun}{'' if total == 1 else 's'} passed"
-    return text + "".join(f", {counts[status]:,} {word}" for status, word in _WORDS.items() if counts[status])
+    return text + "".join(f", {counts[each]:,} {word}" for each, word in _WORDS.items() if counts[each])
 
 
 _WORDS = {"fail": "failed", "error": "errored", "skip": "skipped"}
@@ -92,7 +94,13 @@ def causes(steps: Iterable[TestCaseResult], status: str) -> Iterator[str]:
         if step.error is not None:
             yield step.error.summary()
         if status == "skip" or not step.passed:
-            yield from (check.summary() for check in step.results if _is_cause(check, status))
+            yield from (_summary(check) for check in step.results if _is_cause(check, status))
+
+
+def _summary(check: CheckResult) -> str:
+    """The check's own, in which a long name is cut."""
+    text, name = check.summary(), check.name
+    return text if len(name) <= _NAME else one_line(name, _NAME) + text[len(name) :]
 
 
 def _is_cause(check: CheckResult, status: str) -> bool:
@@ -158,7 +166,7 @@ def lines_of_steps(steps: Sequence[TestCaseResult], turns: Sequence[Any] | None)
 
 def lines_of_check(check: CheckResult) -> Iterator[str]:
     """State and reason of a check; below it what was expected and got, and where it crashed."""
-    head, *rest = _lines(check.summary())
+    head, *rest = _lines(_summary(check))
     yield head
     yield from (f"  {line}" for line in rest)
     message = check.message or ""
@@ -184,10 +192,10 @@ def _raised_at(traceback: str) -> Iterator[str]:
 
 
 def _lines(text: str) -> list[str]:
-    lines = visible(cut(text, _MESSAGE)).split("\n")
-    if len(lines) > _LINES:
-        lines[_LINES - 1 :] = [f"… [{len(lines) - _LINES + 1} more lines cut]"]
-    return lines
+    lines = text.split("\n", _LINES)
+    rest = lines[_LINES:]
+    shown = visible(cut("\n".join(lines[:_LINES]), _MESSAGE)).split("\n")
+    return [*shown, f"… [{rest[0].count(chr(10)) + 1:,} more lines cut]"] if rest else shown
 
 
 def _compared(details: Mapping[str, Any], message: str) -> Iterator[str]:

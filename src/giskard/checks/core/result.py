@@ -216,13 +216,13 @@ class TestCaseResult(Document, Outcome):
         """What `assert_passed` raises; with `trace`, the conversation, also the turns that the failures are about."""
         what = f"test case {named(self.name)}" if self.name else "test case"
         turns = None if trace is None else trace.interactions
-        return assertion(what, self.status, tally(self.statuses(), "check"), lines_of_steps([self], turns))
+        return assertion(what, self.status, tally(self.statuses(), "check", self.status), lines_of_steps([self], turns))
 
     def _assertion(self) -> AssertionError:
         return self.assertion()
 
     def _brief(self) -> str:
-        about = [named(self.name) if self.name else "", tally(self.statuses(), "check")]
+        about = [named(self.name) if self.name else "", tally(self.statuses(), "check", self.status)]
         return bracketed(self, self.status, about, causes([self], self.status))
 
     def print_report(self, console: Any = None) -> None:
@@ -315,7 +315,7 @@ class _Attempt(Outcome, Generic[TraceT]):
         return f"attempt {self.trial}"
 
     def _tally(self) -> str:
-        return tally((status for step in self.steps for status in step.statuses()), "check")
+        return tally((it for step in self.steps for it in step.statuses()), "check", self.status)
 
 
 class ScenarioAttempt(_Attempt[TraceT], Generic[TraceT]):
@@ -345,10 +345,10 @@ class ScenarioResult(Document, _Attempt[TraceT], Generic[TraceT]):
         return named(self.scenario_name)
 
     def _tally(self) -> str:
-        several = self.multiple_runs > 1
-        return super()._tally() + (
-            f", in attempt {self.runs_executed} of at most {self.multiple_runs}" if several else ""
-        )
+        told = super()._tally()
+        if self.multiple_runs < 2:
+            return told
+        return f"{told}{', ' if told else ''}in attempt {self.runs_executed} of at most {self.multiple_runs}"
 
     def print_report(self, console: Any = None) -> None:
         """Print the conversation and what the checks found, to the terminal or to a rich console of yours."""

@@ -167,7 +167,7 @@ class SuiteResult(Document, Outcome):
         return bracketed(self, self.status, [name, self._tally()], self._causes())
 
     def _tally(self) -> str:
-        return tally((result.status for result in self.results), "scenario")
+        return tally((result.status for result in self.results), "scenario", self.status)
 
     def _to_tell(self) -> list[ScenarioResult]:
         """The scenarios that say why the suite did not pass."""
