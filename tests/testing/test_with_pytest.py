@@ -41,7 +41,8 @@ def target(inputs: str) -> str:
     return f"Received: {{inputs}}"
 
 
-SUITE = Suite("shared", [Scenario(name).interact(name).check(StringMatching(keyword=name)) for name in "ab"], target=target)
+SCENARIOS = [Scenario(name).interact(name).check(StringMatching(keyword=name)) for name in "ab"]
+SUITE = Suite("shared", SCENARIOS, target=target)
 
 
 {fixture}
@@ -163,6 +164,49 @@ def test_the_patterns_of_async_tests(pytester, style):
     result = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider")
 
     result.assert_outcomes(passed=15)
+
+
+FAILING = """
+import pytest
+from giskard.checks import *
+
+TRACE = Trace(interactions=[Interaction(inputs="Hello", outputs={"reply": "Go away."})])
+POLITE = FnCheck(fn=lambda trace: False, name="polite", failure_message="rude")
+
+@pytest.mark.asyncio
+async def test_case():
+    await TestCase(name="replay", trace=TRACE, checks=[POLITE]).assert_passed()
+
+@pytest.mark.asyncio
+async def test_scenario():
+    assert await Scenario("greets").interact("Hello", "Go away.").check(POLITE).run()
+
+@pytest.mark.asyncio
+async def test_suite():
+    result = await Suite("all", [TestCase(name="replay", trace=TRACE, checks=[POLITE])]).run(parallel=True)
+    result.assert_passed()
+"""
+
+
+def test_failures_of_async_tests_end_in_the_test(pytester):
+    pytester.makeini(INI.format(mode="strict"))
+    pytester.makepyfile(FAILING)
+
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+
+    result.assert_outcomes(failed=3)
+    told = [line[1:].strip() for line in result.outlines if line.startswith("E  ")]
+    reasons = ["polite: FAIL: rude", "turn 1 of 1:", "inputs:  'Hello'", "outputs: {'reply': 'Go away.'}"]
+    assert told == [
+        "AssertionError: test case 'replay': FAIL",
+        *reasons,
+        "AssertionError: assert <ScenarioResult FAIL 'greets': polite: FAIL: rude>",
+        "AssertionError: suite 'all': FAIL (0 of 1 scenario passed, 1 failed)",
+        "scenario 'replay': FAIL",
+        *reasons,
+    ]
+    assert "giskard/checks" not in result.stdout.str()
+    assert result.stdout.str().count("AssertionError\n") == 3
 
 
 # ------------------------------------------------------------------ what is collected

@@ -81,7 +81,7 @@ def bracketed(result: object, status: str, about: Sequence[str], reasons: Iterab
     reasons = iter(reasons)
     told = [one_line(reason, _REASON) for reason in islice(reasons, _REASONS)]
     if next(reasons, None) is not None:
-        told.append("…")
+        told.append("...")
     name, *rest = about
     head = f"{type(result).__name__.partition('[')[0]} {status.upper()}" + (f" {name}" if name else "")
     body = "; ".join([*(text for text in rest if text), *told])

@@ -74,6 +74,7 @@ class TestCase(SavedModel, Generic[In, Out, TraceT]):
         observers
             Who is told of each check that starts and ends.
         """
+        __tracebackhide__ = True
         options = RunOptions.of_a_new_run(return_exception, strict, observers)
         return await run_test_case(self.name, self.trace, self.checks, options)
 

@@ -86,8 +86,9 @@ class GroupedSuiteResult(BaseModel):
     groups: dict[str | None, GroupStats]
 
 
-# Of those that did not pass, in the message of `assert_passed`: how many are told in how many lines, and named.
-_TOLD_IN_FULL, _LINES_EACH, _NAMED = 20, 12, 50
+# Of those that did not pass, in the message of `assert_passed`: how many are told, in how many lines in all and at
+# least in each, and how many more are named.
+_TOLD, _LINES, _LEAST_LINES, _NAMED = 20, 200, 8, 50
 
 
 class SuiteResult(Document, Outcome):
@@ -184,11 +185,12 @@ class SuiteResult(Document, Outcome):
 
     def _lines(self) -> Iterator[str]:
         told = self._to_tell()
-        for result in told[:_TOLD_IN_FULL]:
+        each = max(_LEAST_LINES, _LINES // max(1, len(told)))
+        for result in told[:_TOLD]:
             yield f"scenario {named(result.scenario_name)}: {result.status.upper()}"
             lines = lines_of_steps(result.steps, result.final_trace.interactions)
-            yield from (f"  {line}" for line in shortened(lines, _LINES_EACH, "line"))
-        rest = (named(result.scenario_name) + f": {result.status.upper()}" for result in told[_TOLD_IN_FULL:])
+            yield from (f"  {line}" for line in shortened(lines, each, "line"))
+        rest = (named(result.scenario_name) + f": {result.status.upper()}" for result in told[_TOLD:])
         yield from shortened(rest, _NAMED, "scenario")
 
     def group_by(self, key: str) -> GroupedSuiteResult:
@@ -328,6 +330,7 @@ class Suite(SavedModel, Generic[In, Out]):
         asyncio.CancelledError
             When the run is cancelled; what was finished is its ``partial_result``.
         """
+        __tracebackhide__ = True
         check_options(target=target, multiple_runs=multiple_runs, max_concurrency=max_concurrency, timeout=timeout)
         run = SuiteRun(
             name=self.name,
