@@ -43,13 +43,14 @@ def fails(message="rude", name="polite", **fields):
 
 
 @pytest.fixture
-def shown(pytester):
+def shown(pytester, monkeypatch):
     """Runs tests that fail; the lines that pytest marks with E, of each of them, and all of its output."""
+
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # loading them takes most of the time
 
     def run(tests, *options):
         pytester.makepyfile(MODULE + tests)
-        plain = ["-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:anyio", "-W", "error"]
-        result = pytester.runpytest_inprocess(*plain, *options)
+        result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-W", "error", *options)
         result.assert_outcomes(failed=tests.count("def test_"))
         found = {}
         for line in result.outlines:

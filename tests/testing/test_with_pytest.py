@@ -13,6 +13,16 @@ filterwarnings = error
 markers = slow: asks a model
 """
 
+ASYNCIO = ("-p", "pytest_asyncio.plugin")
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Runs pytest in a process of its own, with the plugins that are asked for: loading them takes most of the time."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    return lambda *options: pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "error", *options)
+
+
 # How one writes an async test, and an async fixture, with each plugin.
 STYLES = {
     "asyncio_strict": ("strict", "@pytest.mark.asyncio", "@pytest_asyncio.fixture", "import pytest_asyncio"),
@@ -156,12 +166,13 @@ def test_a_failure_can_be_expected():
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_the_patterns_of_async_tests(pytester, style):
+def test_the_patterns_of_async_tests(pytester, run, style):
     mode, mark, fixture, preamble = STYLES[style]
     pytester.makeini(INI.format(mode=mode))
     pytester.makepyfile(PATTERNS.format(mark=mark, fixture=fixture, preamble=preamble))
 
-    result = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider")
+    # Those who use anyio's plugin may have the other one too.
+    result = run("-q", *ASYNCIO, *(["-p", "anyio.pytest_plugin"] if style == "anyio" else []))
 
     result.assert_outcomes(passed=15)
 
@@ -188,11 +199,11 @@ async def test_suite():
 """
 
 
-def test_failures_of_async_tests_end_in_the_test(pytester):
+def test_failures_of_async_tests_end_in_the_test(pytester, run):
     pytester.makeini(INI.format(mode="strict"))
     pytester.makepyfile(FAILING)
 
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result = run(*ASYNCIO)
 
     result.assert_outcomes(failed=3)
     told = [line[1:].strip() for line in result.outlines if line.startswith("E  ")]
@@ -260,11 +271,11 @@ def test_two():
 """
 
 
-def test_nothing_of_the_package_is_taken_for_a_test(pytester):
+def test_nothing_of_the_package_is_taken_for_a_test(pytester, run):
     pytester.makeini(INI.format(mode="auto"))
     pytester.makepyfile(COLLECTED)
 
-    result = pytester.runpytest_subprocess("-v", "-W", "error", "-p", "no:cacheprovider")
+    result = run("-v", *ASYNCIO)
 
     result.assert_outcomes(passed=2)
     names = [line.split("::", 1)[1].split()[0] for line in result.outlines if "::" in line]
@@ -304,11 +315,10 @@ def test_suite():
 """
 
 
-def test_failures_come_back_whole_from_the_workers_of_xdist(pytester):
-    pytester.makeini(INI.format(mode="auto"))
+def test_failures_come_back_whole_from_the_workers_of_xdist(pytester, run):
     pytester.makepyfile(MANY)
 
-    result = pytester.runpytest_subprocess("-n", "2", "-p", "no:cacheprovider", "--junit-xml=junit.xml")
+    result = run("-p", "xdist.plugin", "-n", "2", "--junit-xml=junit.xml")
 
     result.assert_outcomes(failed=5)
     for number in range(4):
@@ -319,8 +329,7 @@ def test_failures_come_back_whole_from_the_workers_of_xdist(pytester):
     assert "number 3" in pytester.path.joinpath("junit.xml").read_text(encoding="utf-8")
 
 
-def test_doctests(pytester):
-    pytester.makeini(INI.format(mode="strict"))
+def test_doctests(pytester, run):
     pytester.makepyfile(
         documented=textwrap.dedent('''
             """How it is used.
@@ -347,6 +356,6 @@ def test_doctests(pytester):
         ''')
     )
 
-    result = pytester.runpytest_subprocess("--doctest-modules", "-o", "doctest_optionflags=ELLIPSIS", "-q")
+    result = run("--doctest-modules", "-o", "doctest_optionflags=ELLIPSIS")
 
     result.assert_outcomes(passed=1)
