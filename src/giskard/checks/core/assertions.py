@@ -140,11 +140,14 @@ def lines_of_steps(steps: Sequence[TestCaseResult], turns: Sequence[Any] | None)
     left = _CHECKS
     not_shown = 0
     for number, (step, added) in enumerate(zip(steps, sections(steps, total), strict=True), 1):
-        if step.error is not None:
-            yield from _lines_of_error(step.error)
         blamed = [check for check in step.results if not check.passed]
         blamed.sort(key=lambda check: check.skipped)
         place = f", step {number} of {len(steps)}" if len(steps) > 1 else ""
+        if step.error is not None:
+            yield from _lines_of_error(step.error)
+            if turns and added and len(shown) < _TURNS:
+                shown.add(added[-1])
+                yield from _lines_of_turn(turns, added[-1], place, "after turn")  # the one that failed is not kept
         where = {id(check): turn_of_check(check, added) for check in blamed if not check.skipped}
         for index, check in enumerate(blamed):
             if not left:
@@ -157,9 +160,6 @@ def lines_of_steps(steps: Sequence[TestCaseResult], turns: Sequence[Any] | None)
             if turns and turn is not None and turn != following and turn not in shown and len(shown) < _TURNS:
                 shown.add(turn)
                 yield from _lines_of_turn(turns, turn, place)
-        if step.error is not None and turns and added and added[-1] not in shown and len(shown) < _TURNS:
-            shown.add(added[-1])
-            yield from _lines_of_turn(turns, added[-1], place)
     if not_shown:
         yield f"… and {not_shown:,} more check{'' if not_shown == 1 else 's'} that did not pass"
 
@@ -213,8 +213,8 @@ def _compared(details: Mapping[str, Any], message: str) -> Iterator[str]:
         yield label + one_line(text, _VALUE)
 
 
-def _lines_of_turn(turns: Sequence[Any], index: int, place: str) -> Iterator[str]:
+def _lines_of_turn(turns: Sequence[Any], index: int, place: str, word: str = "turn") -> Iterator[str]:
     turn = turns[index]
-    yield f"turn {index + 1} of {len(turns)}{place}:"
+    yield f"{word} {index + 1} of {len(turns)}{place}:"
     for label, value in (("inputs:  ", turn.inputs), ("outputs: ", turn.outputs)):
         yield f"  {label}{one_line(describe(value), _VALUE)}"
