@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,12 @@ class Sample:
     @property
     def has_tests(self) -> bool:
         """Whether it is a test module, which pytest is to run."""
-        return re.search(r"^(async )?def test_", self.text, re.MULTILINE) is not None
+        return bool(self.tests)
+
+    @property
+    def tests(self) -> list[str]:
+        """The names of its tests."""
+        return re.findall(r"^(?:async )?def (test_\w+)", self.text, re.MULTILINE)
 
     def run(self, namespace: dict[str, Any]) -> None:
         """Run it in `namespace`: in an event loop when it awaits at its top level, else as a script."""
@@ -41,20 +47,28 @@ class Sample:
         else:
             exec(self._compiled(), namespace)
 
-    def run_by_pytest(self, folder: Path) -> str:
-        """Run it as a test module in `folder`, warnings as errors; what pytest prints."""
-        (folder / "test_sample.py").write_text(self.text, encoding="utf-8")
+    def run_by_pytest(self, folder: Path, earlier: Sequence["Sample"] = (), *, fails: bool = False) -> str:
+        """Run it as a test module in `folder`, behind `earlier` ones, warnings as errors; what pytest prints.
+
+        Parameters
+        ----------
+        fails
+            Whether tests are to fail.
+        """
+        text = "\n\n".join(sample.text for sample in [*earlier, self])
+        (folder / "test_sample.py").write_text(text, encoding="utf-8")
         (folder / "pytest.ini").write_text(
             "[pytest]\nasyncio_mode = strict\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = error\n"
+            "addopts = --strict-markers\nmarkers = model: asks a model\n"
         )
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_sample.py"],
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *(f"test_sample.py::{it}" for it in self.tests)],
             cwd=folder,
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == int(fails), done.stdout + done.stderr
         return done.stdout
 
     @property

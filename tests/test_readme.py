@@ -46,20 +46,40 @@ def test_every_block_is_found(page):
     assert len(SAMPLES[page]) == page.read_text(encoding="utf-8").count("```python") > 0
 
 
-def test_one_block_is_a_test_module():
-    assert sum(sample.has_tests for sample in ALL_SAMPLES) == 1
+# How the tests of a block end, for the blocks that hold tests: by the first of them.
+OUTCOMES = {
+    "test_the_agent_takes_up_the_word": "2 passed",
+    "test_the_fee_is_told": "1 passed",
+    "test_a_lost_card_is_understood": "2 passed",
+    "test_scenario": "2 passed",
+    "test_scenario_of_the_suite": "3 passed",
+    "test_all": "1 passed",
+    "test_against_the_real_assistant": "1 skipped",
+    "test_the_right_fee": "1 failed",
+    "test_the_right_fee_in_short": "1 failed",
+}
+
+
+def test_the_blocks_with_tests_are_known():
+    assert {sample.tests[0] for sample in ALL_SAMPLES if sample.has_tests} == set(OUTCOMES)
 
 
 @pytest.mark.parametrize("sample", ALL_SAMPLES, ids=lambda sample: sample.id)
 def test_block(sample, tmp_path, capsys, monkeypatch):
+    earlier = needed_by(sample, SAMPLES[sample.path])
     if sample.has_tests:
-        assert "2 passed" in sample.run_by_pytest(tmp_path)
+        outcome = OUTCOMES[sample.tests[0]]
+        printed = sample.run_by_pytest(tmp_path, earlier, fails="failed" in outcome)
+        assert outcome in printed
+        if "failed" in outcome:
+            shown = next(text for text in samples_in_markdown(sample.path, "text") if text.line > sample.line)
+            assert failure_in(printed) == shown.text
         return
     module = ModuleType("readme")
     monkeypatch.setitem(sys.modules, module.__name__, module)  # where pydantic looks up what annotations name
     namespace = vars(module)
-    for earlier in needed_by(sample, SAMPLES[sample.path]):
-        earlier.run(namespace)
+    for needed in earlier:
+        needed.run(namespace)
     capsys.readouterr()
 
     sample.run(namespace)
@@ -71,6 +91,11 @@ def test_block(sample, tmp_path, capsys, monkeypatch):
         assert printed == "1 of 3 passed, 1 without a verdict\n"
     if "never_at_ten" in sample.text:
         assert "trace.last.outputs.opens" in printed
+
+
+def failure_in(printed):
+    """The line that failed, and what pytest says of it."""
+    return "".join(f"{line}\n" for line in printed.splitlines() if re.match(r"[>E]  ", line))
 
 
 def without_times(report):
@@ -120,7 +145,7 @@ def test_the_commands_are_those_of_the_makefile():
 
 def test_the_files_that_the_readme_names_are_there():
     text = README.read_text(encoding="utf-8")
-    named = set(re.findall(r"`((?:docs|examples)/[\w./]+|[A-Z]+\.md)`", text))
+    named = set(re.findall(r"`((?:docs|examples)/[\w./-]+|[A-Z]+\.md)`", text))
 
     assert named >= {f"docs/{page.name}" for page in PAGES[1:]}
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []

@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree as ET
 
 import pytest
 from _fakes import (
@@ -489,6 +490,59 @@ def test_impossible_concurrency_limit_is_refused(limit):
 
 
 # ------------------------------------------------------------------ spies
+def test_spy_on_an_async_function():
+    """O31 | pytest-dev/pytest-mock#178, quora/asynq#159
+    Symptom: the async function is replaced by a mock that cannot be awaited.
+    Right: the agent can await it, and the call is recorded.
+    """
+    mod = app(
+        "async def fetch(x): return 'real'\n"
+        "async def agent(inputs):\n"
+        "    await fetch(inputs)\n"
+        "    return 'done'\n"
+    )
+    target = f"{mod.__name__}.fetch"
+    spec = Interact(inputs="q", outputs=mod.agent)
+    s = Scenario("s").add_interaction(WithSpy(interaction_generator=spec, target=target))
+    result = run(s.run(return_exception=True))
+    assert result.passed, all_text(result)
+    spied = result.final_trace.last.metadata[target]
+    assert spied["call_count"] == 1
+    assert spied["call_args"].args == ("q",)
+
+
+def test_spied_scenarios_side_by_side():
+    """O32 | gptme/gptme-contrib#1347 (patches that overlap restore a mock)
+    Symptom: scenarios that spy on one function run at the same time; their calls
+    mix, and afterwards the function stays a mock for the rest of the process.
+    Right: each sees its own calls; in the end the function is the real one.
+    """
+    mod = app(
+        "import asyncio\n"
+        "def fetch(x): return 'real'\n"
+        "async def agent(inputs):\n"
+        "    await asyncio.sleep(0.02)\n"
+        "    fetch(inputs)\n"
+        "    await asyncio.sleep(0.02)\n"
+        "    return 'done'\n"
+    )
+    real, target = mod.fetch, f"{mod.__name__}.fetch"
+
+    def spied(name):
+        spec = Interact(inputs=name, outputs=mod.agent)
+        return Scenario(name).add_interaction(
+            WithSpy(interaction_generator=spec, target=target)
+        )
+
+    suite = suite_of(*(spied(n) for n in "abc"))
+    got = run(suite.run(parallel=True, verbose=False))
+    after = mod.fetch
+    mod.fetch = real
+    assert after is real
+    for r in got.results:
+        data = r.final_trace.last.metadata[target]
+        assert data["call_count"] == 1
+        assert data["call_args"].args == (r.scenario_name,)
 
 
 def test_spy_on_a_name_that_does_not_exist_and_spy_after_a_crash():
@@ -520,6 +574,59 @@ def test_spy_on_a_name_that_does_not_exist_and_spy_after_a_crash():
 
 
 # ---------------------------------------------------------------- reports
+NASTY = "a\x00b\x08c\x1b[31mred\x1b[0m \ud83d \ufffe ]]> <b>&amp; \"'"
+
+
+def test_junit_is_well_formed_whatever_the_text(tmp_path):
+    """O34 | promptfoo/promptfoo#10994, apache/maven-surefire#1113,
+    jest-community/jest-junit#197, https://issues.apache.org/jira/browse/MINVOKER-351
+    Symptom: control characters, lone surrogates or U+FFFE in a name, message or
+    output make a report that no CI server reads.
+    Right: well-formed XML; legal text (emoji, CJK, markup) survives.
+    """
+    failing = FnCheck(fn=lambda t: CheckResult.failure(message=NASTY + " 中文 🚀"))
+    path = tmp_path / "out" / "junit.xml"
+    path.parent.mkdir()
+    suite = suite_of(one("name 🚀 " + NASTY, NASTY, failing), name="s" + NASTY)
+    result = run(suite.run(verbose=False))
+    text = result.to_junit_xml(path)
+    for root in (ET.fromstring(text), ET.parse(path).getroot()):
+        (case,) = root.iter("testcase")
+        assert "🚀" in case.get("name")
+        (failure,) = root.iter("failure")
+        assert "中文 🚀" in failure.get("message") + (failure.text or "")
+
+
+def test_junit_survives_an_output_that_cannot_be_serialised():
+    """O35 | OpenHands/benchmarks#563, UKGovernmentBEIS/inspect_ai#4167
+    Symptom: one of 500 outputs holds an object that JSON does not know, and the
+    results of all of them cannot be written.
+    Right: the report is written, with some text in the object's place.
+    """
+
+    class Client:
+        pass
+
+    bad = FnCheck(fn=lambda t: False, name="bad")
+    suite = suite_of(one("a"), one("b", lambda inputs: {"client": Client()}, bad))
+    result = run(suite.run(verbose=False))
+    root = ET.fromstring(result.to_junit_xml())
+    assert [c.get("name") for c in root.iter("testcase")] == ["a", "b"]
+    assert len(list(root.iter("failure"))) == 1
+
+
+def test_junit_error_says_what_happened():
+    """O36 | pydantic/pydantic-ai#2295 (crashes missing from the print-out)
+    Symptom: the CI page of a crashed scenario says "errored" and nothing else.
+    Right: the <error> element carries the exception's text.
+    """
+
+    def crash(inputs):
+        raise ConnectionError("peer hung up")
+
+    result = run(suite_of(one("a", crash)).run(verbose=False, return_exception=True))
+    (error,) = ET.fromstring(result.to_junit_xml()).iter("error")
+    assert "peer hung up" in (error.get("message") or "") + (error.text or "")
 
 
 def printed(result, **kw):

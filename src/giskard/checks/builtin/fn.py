@@ -58,6 +58,7 @@ class FnCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     def verdict(self, trace: TraceT) -> Verdict | CheckResult | Awaitable[Verdict | CheckResult]:
         """The function's verdict on `trace`."""
+        __tracebackhide__ = True
         fn = self.fn
         if self.timeout is not None and not is_async_callable(fn):
             return self._in_a_thread(lambda: fn(trace))

@@ -52,6 +52,7 @@ async def off_the_loop(call: Callable[[], T]) -> T:
     NoFreeThreadError
         When calls that timed out, and do not return, hold all the threads.
     """
+    __tracebackhide__ = True
     attempt = current_attempt.get()
     if attempt is not None and attempt.pool is not None:
         try:

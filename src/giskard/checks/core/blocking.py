@@ -27,6 +27,7 @@ def blocking(run: Callable[Concatenate[S, P], Coroutine[Any, Any, T]], what: str
 
     @functools.wraps(run)
     def run_sync(self: S, /, *args: P.args, **options: P.kwargs) -> T:
+        __tracebackhide__ = True
         method: Callable[P, Coroutine[Any, Any, T]] = getattr(self, run.__name__)  # a subclass may have its own
         return run_blocking(lambda: method(*args, **options), what)
 
@@ -57,6 +58,7 @@ def run_blocking(make: Callable[[], Coroutine[Any, Any, T]], what: str) -> T:
     RunInterruptedError
         On Ctrl+C; its ``result`` holds what was finished and marks what was not.
     """
+    __tracebackhide__ = True
     if _loop_runs():
         raise RuntimeError(
             f"{what}.run_sync() was called while an event loop runs, as in a notebook: write `await {what}.run()` here"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
+from giskard.checks.core.assertions import bracketed, lines_of_check, named, one_line
 from giskard.checks.core.error_kinds import ErrorKind, is_retryable
 from giskard.checks.core.models import construct
 from giskard.checks.core.timing import Clock, Timing, TimingField, TimingOf
@@ -120,6 +122,26 @@ class Outcome(Result):
         """Whether it passed, so that ``assert await scenario.run()`` means what it says."""
         return self.passed
 
+    def assert_passed(self) -> None:
+        """Raise AssertionError with the reasons unless the status is PASS."""
+        __tracebackhide__ = True  # pytest: the traceback ends in the test
+        if not self.passed:
+            raise self._assertion()
+
+    def _assertion(self) -> AssertionError:
+        """What `assert_passed` raises."""
+        raise NotImplementedError
+
+    def _brief(self) -> str:
+        """The repr: a line of bounded length that begins with the status, the name and the first reasons."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return self._brief()
+
+    def __str__(self) -> str:
+        return self._brief()
+
     def __getstate__(self) -> dict[Any, Any]:
         """What is pickled holds the time of day: readings of this process's clock mean nothing in another one."""
         state = super().__getstate__()
@@ -220,14 +242,31 @@ class CheckResult(Outcome):
     @property
     def name(self) -> str:
         """The check's name, else its kind."""
-        return str(self.details.get("check_name") or self.details.get("check_kind") or self.check_id or "check")
+        return self._given_name or "check"
+
+    @property
+    def _given_name(self) -> str:
+        return str(self.details.get("check_name") or self.details.get("check_kind") or self.check_id or "")
 
     def summary(self) -> str:
         """Name, state and reason in a line."""
+        return f"{self.name}: {self._state}" + (f": {self.message}" if self.message else "")
+
+    @property
+    def _state(self) -> str:
         state = self.status.value.upper()
-        if self.failed and self.severity == "warning":
-            state = "FAIL (warning)"
-        return f"{self.name}: {state}" + (f": {self.message}" if self.message else "")
+        return f"{state} (warning)" if self.failed and self.severity == "warning" else state
+
+    def _assertion(self) -> AssertionError:
+        return AssertionError("\n".join(lines_of_check(self)))
+
+    def _brief(self) -> str:
+        name = self._given_name
+        about = named(name) if name else ""
+        if self.error_kind:
+            about += f" [{one_line(self.error_kind, 60)}]"
+        measured = (f"{metric.name}={metric.value:g}" for metric in self.metrics)
+        return bracketed(self, self._state, [about.strip()], chain([self.message] if self.message else [], measured))
 
 
 def _check_result(

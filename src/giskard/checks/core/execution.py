@@ -86,6 +86,7 @@ def identities(checks: Iterable[Check]) -> list[str]:
 
 async def run_check(check: Check, trace: Trace, check_id: str, options: RunOptions) -> CheckResult:
     """The result of one check, with all that a report wants to know about it."""
+    __tracebackhide__ = True
     start = perf_counter()
     asked = cancellations()
     try:
@@ -159,6 +160,7 @@ async def run_checks(
 
     `event` says where it is, to those who are told of each check.
     """
+    __tracebackhide__ = True
     all_pass = True
     watched = bool(options.observers)
     for check, check_id in zip(checks, ids):  # noqa: B905 - of one length by construction
@@ -211,6 +213,7 @@ def _notify(
 
 def _verdict(check: CodeCheck, trace: Trace, options: RunOptions) -> Any:
     """What a check that code decides gives at once, or something to wait for: the hot path."""
+    __tracebackhide__ = True
     try:
         return check.verdict(trace)
     except NoVerdict as problem:
@@ -285,6 +288,7 @@ async def run_test_case(name: str | None, trace: Trace, checks: Sequence[Check],
 
     A real cancellation, or Ctrl+C, comes out with what was finished as its ``partial_result``.
     """
+    __tracebackhide__ = True
     start = start_of_run()
     results = Findings()
     ids = identities(checks)

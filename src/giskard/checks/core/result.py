@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Any, Generic, NoReturn, Self, cast
+from typing import Annotated, Any, ClassVar, Generic, Self, cast
 
 from pydantic import (
     ConfigDict,
@@ -18,6 +18,7 @@ from pydantic import (
 from typing_extensions import TypeVar
 
 from giskard.checks.core import late
+from giskard.checks.core.assertions import assertion, bracketed, causes, lines_of_steps, named, one_line, tally
 from giskard.checks.core.check_result import (
     CheckResult,
     CheckStatus,
@@ -53,7 +54,6 @@ __all__ = [
     "TestCaseStatus",
     "Verdict",
     "load_trace",
-    "raise_failures",
     "roll_up",
     "word_of_case",
 ]
@@ -116,6 +116,12 @@ class TestCaseError(Result):
         phase = f" during {self.phase}" if self.phase else ""
         return f"{self.exception_type}{phase}: {self.message}"
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {one_line(self.summary(), 1_000)}>"
+
+    def __str__(self) -> str:
+        return repr(self)
+
 
 def roll_up(statuses: Iterable[str]) -> str:
     """ERROR > FAIL > all SKIP > PASS; nothing at all is PASS."""
@@ -172,10 +178,15 @@ class TestCaseResult(Document, Outcome):
         """ERROR when `error` is set or a check errored, else FAIL, else SKIP when all were skipped, else PASS."""
         return TestCaseStatus(word_of_case(self))
 
+    def statuses(self) -> list[str]:
+        """The status of each check, as it counts: a failed check that only warns counts as passed."""
+        found: Any = self.__dict__["results"]  # nothing is made of what is only kept yet
+        return found.statuses() if type(found) is Findings else [_effective(result) for result in found]
+
     @property
     def has_verdict(self) -> bool:
         """Whether a check came to a verdict, or should have: not all of them were skipped."""
-        return any_verdict(_statuses(self))
+        return any_verdict(self.statuses())
 
     @property
     def nothing_checked(self) -> bool:
@@ -202,13 +213,18 @@ class TestCaseResult(Document, Outcome):
         lines = [] if self.error is None else [self.error.summary()]
         return lines + [result.summary() for result in self.results if not result.passed]
 
-    def assert_passed(self) -> None:
-        """Raise AssertionError with `format_failures` unless the status is PASS."""
-        __tracebackhide__ = True
-        if not self.passed:
-            raise_failures(
-                f"test case {self.name!r}" if self.name else "test case", self.status, self.format_failures()
-            )
+    def assertion(self, trace: Trace | None = None) -> AssertionError:
+        """What `assert_passed` raises; with `trace`, the conversation, also the turns that the failures are about."""
+        what = f"test case {named(self.name)}" if self.name else "test case"
+        turns = None if trace is None else trace.interactions
+        return assertion(what, self.status, tally(self.statuses(), "check", self.status), lines_of_steps([self], turns))
+
+    def _assertion(self) -> AssertionError:
+        return self.assertion()
+
+    def _brief(self) -> str:
+        about = [named(self.name) if self.name else "", tally(self.statuses(), "check", self.status)]
+        return bracketed(self, self.status, about, causes([self], self.status))
 
     def print_report(self, console: Any = None) -> None:
         """Print the results for a person, to the terminal or to a rich console of yours."""
@@ -223,21 +239,9 @@ class TestCaseResult(Document, Outcome):
 setattr(TestCaseResult, "results", _ResultsOf())  # noqa: B010 - in the class body it would be taken for a default
 
 
-def _statuses(result: TestCaseResult) -> list[str]:
-    """The statuses that count, without making results of what is only kept yet."""
-    found: Any = result.__dict__["results"]
-    return found.statuses() if type(found) is Findings else [_effective(result) for result in found]
-
-
 def word_of_case(result: TestCaseResult) -> str:
     """The word of its status: what a roll-up over thousands needs."""
-    return "error" if result.error is not None else roll_up(_statuses(result))
-
-
-def raise_failures(what: str, status: str, lines: Iterable[str]) -> NoReturn:
-    """The AssertionError that `assert_passed` of every result raises."""
-    __tracebackhide__ = True
-    raise AssertionError("\n".join([f"{what}: {status.upper()}", *(f"  {line}" for line in lines)]))
+    return "error" if result.error is not None else roll_up(result.statuses())
 
 
 class _LoadedTrace(Trace, frozen=True):
@@ -298,6 +302,27 @@ class _Attempt(Outcome, Generic[TraceT]):
         """A line for each step's own error and each check that did not pass, SKIP included."""
         return [line for step in self.steps for line in step.format_failures()]
 
+    def _assertion(self) -> AssertionError:
+        return assertion(
+            f"{self._noun}{self._named()}",
+            self.status,
+            self._tally(),
+            lines_of_steps(self.steps, self.final_trace.interactions),
+        )
+
+    def _brief(self) -> str:
+        status = self.status
+        reasons = causes(self.steps, status) if status != "pass" else ()
+        return bracketed(self, status, [self._named(), self._tally()], reasons)
+
+    _noun: ClassVar[str] = ""
+
+    def _named(self) -> str:
+        return f"attempt {self.trial}"
+
+    def _tally(self) -> str:
+        return tally((it for step in self.steps for it in step.statuses()), "check", self.status)
+
 
 class ScenarioAttempt(_Attempt[TraceT], Generic[TraceT]):
     """One attempt of a scenario that was run several times."""
@@ -331,11 +356,16 @@ class ScenarioResult(Document, _Attempt[TraceT], Generic[TraceT]):
         seconds = max(0.0, whole.seconds - (start - whole.started_at).total_seconds())
         return {"timing": Timing(start, seconds, whole.time_to_first_chunk), "duration_ms": int(seconds * 1000)}
 
-    def assert_passed(self) -> None:
-        """Raise AssertionError with `format_failures` unless the status is PASS."""
-        __tracebackhide__ = True
-        if not self.passed:
-            raise_failures(f"scenario {self.scenario_name!r}", self.status, self.format_failures())
+    _noun: ClassVar[str] = "scenario "
+
+    def _named(self) -> str:
+        return named(self.scenario_name)
+
+    def _tally(self) -> str:
+        told = super()._tally()
+        if self.multiple_runs < 2:
+            return told
+        return f"{told}{', ' if told else ''}in attempt {self.runs_executed} of at most {self.multiple_runs}"
 
     def print_report(self, console: Any = None) -> None:
         """Print the conversation and what the checks found, to the terminal or to a rich console of yours."""

@@ -213,6 +213,7 @@ class Scenario(SavedModel, Generic[In, Out, TraceT]):
         TypeError, ValueError
             When an option is none that a run can have; nothing was started then.
         """
+        __tracebackhide__ = True
         check_options(target=target, multiple_runs=multiple_runs)
         options = RunOptions.of_a_new_run(return_exception, strict, observers)
         targets = Targets(target=target, factory=target_factory)

@@ -74,6 +74,7 @@ async def run_scenario(
 
     A real cancellation, or Ctrl+C, comes out with what was finished as its ``partial_result``.
     """
+    __tracebackhide__ = True
     start = start_of_run()
     observers = options.observers
     ids = identities(check for step in scenario.steps for check in step.checks)
@@ -148,6 +149,7 @@ class _Run:
 
     async def complete(self, targets: Targets) -> bool:
         """Run all steps; whether the attempt is PASS."""
+        __tracebackhide__ = True
         if self.watched:
             self.options.observers.notify(RunEvent(kind="attempt_started", **self.event))
         current_attempt.set(self.attempt)
@@ -193,6 +195,7 @@ class _Run:
 
     async def _in_time(self, targets: Targets) -> None:
         """Run the steps within the limits of the scenario and of the whole run."""
+        __tracebackhide__ = True
         limits: list[Limit] = []
         if targets.deadline is not None:
             deadline, whole = targets.deadline
@@ -218,6 +221,7 @@ class _Run:
         return f"timeout after {seconds:g} s {where}, step {step}"
 
     async def _with_target(self, targets: Targets) -> None:
+        __tracebackhide__ = True
         if targets.factory is None:
             await self._with(targets.target)
         else:
@@ -225,6 +229,7 @@ class _Run:
 
     async def _with(self, target: Any) -> None:
         """Run the steps against `target`."""
+        __tracebackhide__ = True
         kind = self.scenario.trace_type or trace_type_of(target) or trace_type_of(self.scenario.target) or Trace
         self.trace = empty_trace(kind, self.scenario.annotations)
         if target is not MISSING:
@@ -233,6 +238,7 @@ class _Run:
         self._phase = "teardown"
 
     async def _run_steps(self) -> None:
+        __tracebackhide__ = True
         first = 0
         self._step_turns = count_turns(self.trace)
         for step in self.scenario.steps:
@@ -262,6 +268,7 @@ class _Run:
 
     async def _add_turns(self, item: Interaction | InteractionSpec, turn: Interaction | None) -> None:
         """Add what `item` stands for: `turn` when it is known already, else what the spec makes."""
+        __tracebackhide__ = True
         if turn is not None:
             self._grown(self.trace.appended(turn))
             return

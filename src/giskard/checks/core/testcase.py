@@ -74,6 +74,7 @@ class TestCase(SavedModel, Generic[In, Out, TraceT]):
         observers
             Who is told of each check that starts and ends.
         """
+        __tracebackhide__ = True
         options = RunOptions.of_a_new_run(return_exception, strict, observers)
         return await run_test_case(self.name, self.trace, self.checks, options)
 
@@ -82,4 +83,6 @@ class TestCase(SavedModel, Generic[In, Out, TraceT]):
     async def assert_passed(self) -> None:
         """Run the checks, and raise AssertionError with the reasons unless the status is PASS."""
         __tracebackhide__ = True
-        (await self.run()).assert_passed()
+        result = await self.run()
+        if not result.passed:
+            raise result.assertion(self.trace)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os.path import commonprefix
-from pathlib import Path
 from typing import Any, cast
 
-from giskard.checks.core.result import CheckResult, ScenarioResult, TestCaseError, TestCaseResult
+from giskard.checks.core.places import raised_at, users_part
+from giskard.checks.core.result import CheckResult, ScenarioResult, TestCaseError
 from giskard.checks.reporting._page import Page, Row, Span, fit, size, wrap
 from giskard.checks.utils.text import plain_text, quoted
 
@@ -26,12 +25,9 @@ __all__ = [
     "ordered",
     "percent",
     "rest_row",
-    "sections",
     "tally",
     "trace_rows",
-    "turn_of_check",
     "turn_rows",
-    "where",
 ]
 
 
@@ -174,14 +170,10 @@ def error_rows(page: Page, error: TestCaseError, width: int, limits: Limits) -> 
         yield from traceback_rows(page, error.traceback, width, limits)
 
 
-_FRAME = re.compile(r'^  File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
-_OURS = str(Path(__file__).resolve().parents[1])
-
-
 def traceback_rows(page: Page, traceback: str, width: int, limits: Limits) -> Iterator[Row]:
     """A traceback without the frames of this package, or only the place that it ends at."""
     if limits.traceback:
-        lines = page.text("\n".join(_users_part(traceback)), 20_000).split("\n")
+        lines = page.text("\n".join(users_part(traceback)), 20_000).split("\n")
         if len(lines) > limits.traceback:
             left_out = len(lines) - limits.traceback
             yield [("    ", ""), (f"{page.glyphs.more} {count(left_out, 'earlier line')} of the traceback", "dim")]
@@ -189,31 +181,10 @@ def traceback_rows(page: Page, traceback: str, width: int, limits: Limits) -> It
             for part in wrap(line, width - 4):
                 yield [("    ", ""), (part, "dim")]
         return
-    frames = _FRAME.findall(traceback[-20_000:])
-    if frames:
-        path, number, function = next((found for found in reversed(frames) if not _is_ours(found[0])), frames[-1])
-        for part in wrap(page.line(f"raised at {path}:{number} in {function}"), width - 4):
+    place = raised_at(traceback)
+    if place is not None:
+        for part in wrap(page.line(f"raised at {place}"), width - 4):
             yield [("    ", ""), (part, "dim")]
-
-
-def _is_ours(path: str) -> bool:
-    return path.startswith(_OURS)
-
-
-def _users_part(traceback: str) -> Iterator[str]:
-    """The lines of a traceback without those of frames in this package, unless there are no others."""
-    lines = traceback.rstrip().split("\n")
-    paths = [match[1] for match in map(_FRAME.match, lines) if match]
-    hide = not all(map(_is_ours, paths))
-    hidden = False
-    for line in lines:
-        match = _FRAME.match(line)
-        if match:
-            hidden = hide and _is_ours(match[1])
-        elif not line.startswith("    "):
-            hidden = False
-        if not hidden:
-            yield line
 
 
 def tally(checks: Iterable[CheckResult]) -> str:
@@ -249,39 +220,6 @@ def rest_row(page: Page, results: Sequence[CheckResult]) -> str:
 
 
 # --- turns -------------------------------------------------------------------------------
-
-
-def sections(steps: Sequence[TestCaseResult], total: int) -> list[range]:
-    """The turns that each step added to a conversation of `total` turns."""
-    found: list[range] = []
-    begin = 0
-    for number, step in enumerate(steps, 1):
-        last = step.last_interaction_index
-        end = begin if last is None else min(total, max(begin, last + 1))
-        if number == len(steps) or (step.error is not None and last is None and _rest_is_empty(steps[number:])):
-            end = total
-        found.append(range(begin, end))
-        begin = end
-    return found
-
-
-def _rest_is_empty(steps: Iterable[TestCaseResult]) -> bool:
-    return all(step.last_interaction_index is None for step in steps)
-
-
-_TURN_IN_PATH = re.compile(r"^trace\.interactions\[(-?\d+)\]")
-
-
-def turn_of_check(check: CheckResult, turns: range) -> int | None:
-    """The index of the turn that a check looks at by its path, or the last one of `turns`, which it saw last."""
-    spec = check.details.get("check_spec")
-    key = cast("dict[str, Any]", spec).get("target_key") if isinstance(spec, dict) else None
-    match = _TURN_IN_PATH.match(key) if isinstance(key, str) else None
-    if match is None:
-        return turns.stop - 1 if turns.stop else None
-    index = int(match[1])
-    index = index + turns.stop if index < 0 else index
-    return index if 0 <= index < turns.stop else None
 
 
 def turn_rows(
@@ -367,17 +305,6 @@ def about(page: Page, result: ScenarioResult[Any]) -> str:
     if result.multiple_runs > 1:
         parts.append(f"attempt {result.runs_executed} of at most {result.multiple_runs}")
     return f" {page.glyphs.dot} ".join(parts)
-
-
-def where(number: int, steps: int, added: range, turns: int) -> str:
-    """Where in the conversation a step's checks ran; nothing when there is only one place."""
-    parts: list[str] = []
-    if steps < 2:
-        return ""
-    parts.append(f"step {number + 1} of {steps}")
-    if turns > 1:
-        parts.append(f"after turn {added.stop} of {turns}" if added.stop else "before the first turn")
-    return ", ".join(parts)
 
 
 def ordered(checks: Iterable[CheckResult]) -> list[CheckResult]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from giskard.checks.core.places import sections, turn_of_check, where
 from giskard.checks.core.result import ScenarioResult, TestCaseResult
 from giskard.checks.reporting._page import Page
 from giskard.checks.reporting._parts import (
@@ -16,12 +17,9 @@ from giskard.checks.reporting._parts import (
     flowing,
     mark_of,
     ordered,
-    sections,
     tally,
     trace_rows,
-    turn_of_check,
     turn_rows,
-    where,
 )
 from giskard.checks.utils.text import quoted
 

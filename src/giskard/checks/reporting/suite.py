@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
 
+from giskard.checks.core.places import sections, turn_of_check, where
 from giskard.checks.core.result import ScenarioResult
 from giskard.checks.reporting._page import Page, Row, fit, size, wrap
 from giskard.checks.reporting._parts import (
@@ -20,12 +21,9 @@ from giskard.checks.reporting._parts import (
     ordered,
     percent,
     rest_row,
-    sections,
     tally,
     trace_rows,
-    turn_of_check,
     turn_rows,
-    where,
 )
 from giskard.checks.reporting._reasons import Reason, group_reasons
 from giskard.checks.reporting._scenario import print_scenario, print_test_case

@@ -79,6 +79,7 @@ class SuiteRun:
 
         A real cancellation comes out with what was finished as its ``partial_result``.
         """
+        __tracebackhide__ = True
         if self.progress and is_watched(sys.stderr):
             with late.resolve_late("progress")(len(self.members)) as observer:
                 self.options = self.options.observed_by(observer)
@@ -86,6 +87,7 @@ class SuiteRun:
         return await self._complete()
 
     async def _complete(self) -> Any:
+        __tracebackhide__ = True
         self.start = start_of_run()
         self._notify("run_started", total=len(self.members))
         if self.timeout is not None:
@@ -130,6 +132,7 @@ class SuiteRun:
         raise originals[0] if len(originals) == 1 else BaseExceptionGroup("several scenarios raised", originals)
 
     async def _work(self, todo: Iterator[int], ids: Sequence[str], pool: WorkerPool) -> None:
+        __tracebackhide__ = True
         """Run one scenario after the other, until none is left to be taken."""
         for index in todo:
             try:
@@ -155,6 +158,7 @@ class SuiteRun:
             self.results[index] = case_result(case, partial, self.ids[index], self.options)
 
     async def _one(self, member: Member, scenario_id: str, pool: WorkerPool) -> ScenarioResult:
+        __tracebackhide__ = True
         deadline = self.targets.deadline
         if deadline is not None and asyncio.get_running_loop().time() >= deadline[0]:
             message = f"not run: the {deadline[1]:g} s of the whole run were over"
@@ -171,6 +175,7 @@ class SuiteRun:
         return result
 
     async def _case(self, case: TestCase, scenario_id: str) -> ScenarioResult:
+        __tracebackhide__ = True
         run = InContext(run_test_case(case.name, case.trace, case.checks, self.options), contextvars.copy_context())
         if self.targets.deadline is None:
             return case_result(case, await run, scenario_id, self.options)

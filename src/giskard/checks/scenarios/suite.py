@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Annotated, Any, Generic, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, computed_field, model_validator
 
 from giskard.checks.core import late
+from giskard.checks.core.assertions import assertion, bracketed, causes, lines_of_steps, named, shortened, tally
 from giskard.checks.core.blocking import blocking
 from giskard.checks.core.document import Document
 from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions
 from giskard.checks.core.models import SavedModel, read_result
 from giskard.checks.core.options import GivenTarget, check_options
-from giskard.checks.core.result import Outcome, ScenarioResult, ScenarioStatus, Text, raise_failures, roll_up
+from giskard.checks.core.result import Outcome, ScenarioResult, ScenarioStatus, Text, roll_up
 from giskard.checks.core.scenario import Scenario
 from giskard.checks.core.scenario_execution import Targets
 from giskard.checks.core.testcase import TestCase
@@ -86,6 +87,11 @@ class GroupedSuiteResult(BaseModel):
     groups: dict[str | None, GroupStats]
 
 
+# Of those that did not pass, in the message of `assert_passed`: how many are told, in how many lines in all and at
+# least in each, and how many more are named.
+_TOLD, _LINES, _LEAST_LINES, _NAMED = 20, 200, 8, 50
+
+
 class SuiteResult(Document, Outcome):
     """What a run of a suite found, scenario by scenario, in their order."""
 
@@ -154,13 +160,39 @@ class SuiteResult(Document, Outcome):
             for line in result.format_failures() or [result.status.upper()]
         ]
 
-    def assert_passed(self) -> None:
-        """Raise AssertionError with `format_failures` unless the status is PASS."""
-        __tracebackhide__ = True
-        if not self.passed:
-            name = f"suite {self.suite_name!r}" if self.suite_name else "suite"
-            counts = f"{self.passed_count} of {self.total} scenarios passed"
-            raise_failures(f"{name}: {counts}", self.status, self.format_failures())
+    def _assertion(self) -> AssertionError:
+        what = f"suite {named(self.suite_name)}" if self.suite_name else "suite"
+        return assertion(what, self.status, self._tally(), self._lines())
+
+    def _brief(self) -> str:
+        name = named(self.suite_name) if self.suite_name else ""
+        return bracketed(self, self.status, [name, self._tally()], self._causes())
+
+    def _tally(self) -> str:
+        return tally((result.status for result in self.results), "scenario", self.status)
+
+    def _to_tell(self) -> list[ScenarioResult]:
+        """The scenarios that say why the suite did not pass."""
+        status = self.status
+        if status == "pass":
+            return []
+        return self.failures_and_errors or [result for result in self.results if result.skipped]
+
+    def _causes(self) -> Iterator[str]:
+        """The first reason of each scenario."""
+        for result in self._to_tell():
+            reason = next(causes(result.steps, result.status), result.status.upper())
+            yield f"{named(result.scenario_name)}: {reason}"
+
+    def _lines(self) -> Iterator[str]:
+        told = self._to_tell()
+        each = max(_LEAST_LINES, _LINES // max(1, len(told)))
+        for result in told[:_TOLD]:
+            yield f"scenario {named(result.scenario_name)}: {result.status.upper()}"
+            lines = lines_of_steps(result.steps, result.final_trace.interactions)
+            yield from (f"  {line}" for line in shortened(lines, each, "line"))
+        rest = (named(result.scenario_name) + f": {result.status.upper()}" for result in told[_TOLD:])
+        yield from shortened(rest, _NAMED, "scenario")
 
     def group_by(self, key: str) -> GroupedSuiteResult:
         """Counts for each value of the tag `key`.
@@ -201,7 +233,7 @@ class SuiteResult(Document, Outcome):
         return [b'{"results":[', *parts, end.encode()]
 
     def __repr_args__(self) -> Any:
-        # A short one: asyncio.run of Python 3.11 makes the repr of what it returns.
+        # What libraries that lay a repr out are given; rich is one.
         counts = ("passed", "failed", "errored", "skipped")
         yield from (("suite_name", self.suite_name), ("status", self.status.value), ("total", self.total))
         yield from ((name, getattr(self, f"{name}_count")) for name in counts)
@@ -299,6 +331,7 @@ class Suite(SavedModel, Generic[In, Out]):
         asyncio.CancelledError
             When the run is cancelled; what was finished is its ``partial_result``.
         """
+        __tracebackhide__ = True
         check_options(target=target, multiple_runs=multiple_runs, max_concurrency=max_concurrency, timeout=timeout)
         run = SuiteRun(
             name=self.name,

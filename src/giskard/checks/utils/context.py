@@ -25,6 +25,7 @@ class InContext(Generic[T]):
         self._context = context
 
     def __await__(self) -> Generator[Any, Any, T]:
+        __tracebackhide__ = True
         run, send, throw = self._context.run, self._coroutine.send, self._coroutine.throw
         try:
             waiting = run(send, None)

@@ -115,6 +115,7 @@ class Injectable:
 
     def __call__(self, values: Mapping[str, Any]) -> Any:
         """Call the function with what it asks for out of `values`."""
+        __tracebackhide__ = True
         return self.function(
             *[values[name] for name in self._by_position],
             **{parameter: values[name] for parameter, name in self._by_keyword.items()},

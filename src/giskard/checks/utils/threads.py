@@ -71,6 +71,7 @@ class WorkerPool:
             was given up: a slow one does not take the thread from those that come after it, one that hangs does not
             keep them waiting for ever.
         """
+        __tracebackhide__ = True
         job = _Job(asyncio.get_running_loop(), contextvars.copy_context(), call)
         self._submit(job)
         try:
@@ -177,6 +178,7 @@ class WorkerPool:
 
 
 def _outcome(context: contextvars.Context, call: Callable[[], Any]) -> tuple[bool, Any]:
+    __tracebackhide__ = True
     try:
         return True, context.run(call)
     except BaseException as error:

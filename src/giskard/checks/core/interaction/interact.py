@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import Any, Generic, Self, cast
 
 from pydantic import Field
@@ -187,13 +188,14 @@ async def _limited(
 
 
 async def _called(bound: Injectable, values: dict[str, Any]) -> tuple[Any, float | None]:
+    __tracebackhide__ = True
     start = time.perf_counter()
     outputs: object
     try:
         if bound.is_async or getattr(bound.function, "__giskard_thread_bound__", False):
             outputs = bound(values)
         else:
-            outputs = await off_the_loop(lambda: _with_stream_read(bound(values), start))
+            outputs = await off_the_loop(partial(_called_in_a_thread, bound, values, start))
         if inspect.isawaitable(outputs):
             outputs = await outputs
         outputs = _with_stream_read(outputs, start)
@@ -204,6 +206,11 @@ async def _called(bound: Injectable, values: dict[str, Any]) -> tuple[Any, float
             raise
         raise TargetFailure from error
     return (outputs.joined(), outputs.first_chunk) if isinstance(outputs, _Stream) else (outputs, None)
+
+
+def _called_in_a_thread(bound: Injectable, values: dict[str, Any], start: float) -> Any:
+    __tracebackhide__ = True
+    return _with_stream_read(bound(values), start)
 
 
 class _Stream:

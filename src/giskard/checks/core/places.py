@@ -1,0 +1,91 @@
+"""Where in a conversation, and in which line of code, something happened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from os.path import abspath, dirname
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from giskard.checks.core.check_result import CheckResult
+    from giskard.checks.core.result import TestCaseResult
+
+__all__ = ["raised_at", "sections", "turn_of_check", "users_part", "where"]
+
+
+def sections(steps: Sequence[TestCaseResult], total: int) -> list[range]:
+    """The turns that each step added to a conversation of `total` turns."""
+    found: list[range] = []
+    begin = 0
+    for number, step in enumerate(steps, 1):
+        last = step.last_interaction_index
+        end = begin if last is None else min(total, max(begin, last + 1))
+        if number == len(steps) or (step.error is not None and last is None and _rest_is_empty(steps[number:])):
+            end = total
+        found.append(range(begin, end))
+        begin = end
+    return found
+
+
+def _rest_is_empty(steps: Iterable[TestCaseResult]) -> bool:
+    return all(step.last_interaction_index is None for step in steps)
+
+
+_TURN_IN_PATH = re.compile(r"^trace\.interactions\[(-?\d+)\]")
+
+
+def turn_of_check(check: CheckResult, turns: range) -> int | None:
+    """The index of the turn that a check looks at by its path, or the last one of `turns`, which it saw last."""
+    spec = check.details.get("check_spec")
+    key = cast("dict[str, Any]", spec).get("target_key") if isinstance(spec, dict) else None
+    match = _TURN_IN_PATH.match(key) if isinstance(key, str) else None
+    if match is None:
+        return turns.stop - 1 if turns.stop else None
+    index = int(match[1])
+    index = index + turns.stop if index < 0 else index
+    return index if 0 <= index < turns.stop else None
+
+
+def where(number: int, steps: int, added: range, turns: int) -> str:
+    """Where in the conversation a step's checks ran; nothing when there is only one place."""
+    parts: list[str] = []
+    if steps < 2:
+        return ""
+    parts.append(f"step {number + 1} of {steps}")
+    if turns > 1:
+        parts.append(f"after turn {added.stop} of {turns}" if added.stop else "before the first turn")
+    return ", ".join(parts)
+
+
+_FRAME = re.compile(r'^  File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
+_PACKAGE = dirname(dirname(abspath(__file__)))
+
+
+def raised_at(traceback: str) -> str | None:
+    """``"path:line in function"`` of the last frame of a traceback's text that is not in this package."""
+    frames = _FRAME.findall(traceback[-20_000:])
+    if not frames:
+        return None
+    path, number, function = next((found for found in reversed(frames) if not _is_ours(found[0])), frames[-1])
+    return f"{path}:{number} in {function}"
+
+
+def users_part(traceback: str) -> Iterator[str]:
+    """The lines of a traceback without those of frames in this package, unless there are no others."""
+    lines = traceback.rstrip().split("\n")
+    paths = [match[1] for match in map(_FRAME.match, lines) if match]
+    hide = not all(map(_is_ours, paths))
+    hidden = False
+    for line in lines:
+        match = _FRAME.match(line)
+        if match:
+            hidden = hide and _is_ours(match[1])
+        elif not line.startswith("    "):
+            hidden = False
+        if not hidden:
+            yield line
+
+
+def _is_ours(path: str) -> bool:
+    return path.startswith(_PACKAGE)
