@@ -72,8 +72,8 @@ bench: .venv/.stamp ## Measure speed beside the bare loop (ROUNDS=5 WORKLOADS=W2
 	$(BIN)/python -m benchmarks --rounds $(ROUNDS) $(if $(WORKLOADS),--workloads $(WORKLOADS))
 
 docs: .venv/.stamp ## Build the site of docs/ into build/site; a warning fails
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "build/site/index.html"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The site is in build/site: open build/site/index.html"
 
 clean: ## Remove what the other targets made
 	rm -rf .venv .venvs build dist .coverage* .pytest_cache .ruff_cache .import_linter_cache .hypothesis
