@@ -73,7 +73,7 @@ bench: .venv/.stamp ## Measure speed beside the bare loop (ROUNDS=5 WORKLOADS=W2
 
 docs: .venv/.stamp ## Build the site of docs/ into build/site; a warning fails
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "The site is in build/site: open build/site/index.html"
+	@echo "Built build/site; to read it with its search: python3 -m http.server -b 127.0.0.1 -d build/site"
 
 clean: ## Remove what the other targets made
 	rm -rf .venv .venvs build dist .coverage* .pytest_cache .ruff_cache .import_linter_cache .hypothesis
