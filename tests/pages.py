@@ -127,16 +127,20 @@ def followed(page: Path, folder: Path) -> Iterator[tuple[Block, str]]:
             yield block, "".join(f"$ {command}\n{tidy(typed(command, folder))}" for command in commands)
 
 
+# What would change the output: readers have their own terminal, and pytest without the plugins of this project.
+LEFT_OUT = ("PYTEST_", "COV_", "COVERAGE_", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "CI")
+GIVEN = {"COLUMNS": "80", "PYTHONIOENCODING": "utf-8", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+
 def typed(command: str, folder: Path) -> str:
     """What a command of Python or pytest prints."""
     program, *arguments = shlex.split(command)
     programs = {"python": [], "pytest": ["-m", "pytest", "-p", "no:cacheprovider"]}
-    leave_out = ("PYTEST_", "COV_", "COVERAGE_", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "CI")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(leave_out)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(LEFT_OUT)}
     done = subprocess.run(
         [sys.executable, "-B", *programs[program], *arguments],
         cwd=folder,
-        env={**environment, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
+        env=environment | GIVEN,
         capture_output=True,
         encoding="utf-8",
         check=False,
