@@ -12,7 +12,7 @@ WORKLOADS ?=
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test test-all test-lowest lint format cov bench clean
+.PHONY: help demo test test-all test-lowest lint format cov bench docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,10 @@ export branches_above_95
 bench: .venv/.stamp ## Measure speed beside the bare loop (ROUNDS=5 WORKLOADS=W2,W3)
 	$(BIN)/python -m benchmarks --rounds $(ROUNDS) $(if $(WORKLOADS),--workloads $(WORKLOADS))
 
+docs: .venv/.stamp ## Build the site of docs/ into build/site; a warning fails
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Built build/site; to read it with its search: python3 -m http.server -b 127.0.0.1 -d build/site"
+
 clean: ## Remove what the other targets made
 	rm -rf .venv .venvs build dist .coverage* .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -78,7 +82,7 @@ clean: ## Remove what the other targets made
 define install
 	@echo "Setting up $(@D) (once) ..."
 	@[ -x $(@D)/bin/pip ] || { python=$$(.ci/find-python $(1)) && "$$python" -m venv --clear $(@D); }
-	@$(@D)/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,rego]' $(2)
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,docs,rego]' $(2)
 	@touch $@
 endef
 

@@ -12,14 +12,15 @@ import pytest
 import giskard.checks
 from giskard.checks import Check, InputGenerator, InteractionSpec
 from giskard.checks.core import late
-from tests.samples import needed_by, samples_in_markdown
+from tests.pages import samples_of, shown_in, without_times
+from tests.samples import needed_by
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("**/*.md"))]
-SAMPLES = {page: samples_in_markdown(page) for page in PAGES}
+SAMPLES = {page: samples_of(page) for page in PAGES}
 ALL_SAMPLES = [sample for page in PAGES for sample in SAMPLES[page]]
-[REPORT] = samples_in_markdown(README, "text")
+SHOWN = {sample: block.text for page in PAGES for sample, block in shown_in(page).items()}
 SOURCES = ROOT / "src"
 WITH_EXAMPLES = [
     ".".join(path.relative_to(SOURCES).with_suffix("").parts)
@@ -43,7 +44,10 @@ def kinds():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_block_is_found(page):
-    assert len(SAMPLES[page]) == page.read_text(encoding="utf-8").count("```python") > 0
+    text = page.read_text(encoding="utf-8")
+    files = text.count("```python title=")  # tests/test_docs.py writes them
+
+    assert len(SAMPLES[page]) + files == text.count("```python") > 0
 
 
 # How the tests of a block end, for the blocks that hold tests: by the first of them.
@@ -64,6 +68,10 @@ def test_the_blocks_with_tests_are_known():
     assert {sample.tests[0] for sample in ALL_SAMPLES if sample.has_tests} == set(OUTCOMES)
 
 
+def test_most_pages_show_what_their_samples_print():
+    assert len(SHOWN) > 40
+
+
 @pytest.mark.parametrize("sample", ALL_SAMPLES, ids=lambda sample: sample.id)
 def test_block(sample, tmp_path, capsys, monkeypatch):
     earlier = needed_by(sample, SAMPLES[sample.path])
@@ -75,6 +83,8 @@ def test_block(sample, tmp_path, capsys, monkeypatch):
             shown = next(text for text in samples_in_markdown(sample.path, "text") if text.line > sample.line)
             assert failure_in(printed) == shown.text
         return
+    monkeypatch.chdir(tmp_path)  # some write files
+    monkeypatch.setenv("COLUMNS", "80")
     module = ModuleType("readme")
     monkeypatch.setitem(sys.modules, module.__name__, module)  # where pydantic looks up what annotations name
     namespace = vars(module)
@@ -85,8 +95,8 @@ def test_block(sample, tmp_path, capsys, monkeypatch):
     sample.run(namespace)
 
     printed = capsys.readouterr().out
-    if "print_report" in sample.text:
-        assert without_times(printed) == without_times(REPORT.text)
+    if sample in SHOWN:  # .ci/refresh-docs writes it anew
+        assert without_times(printed) == without_times(SHOWN[sample])
     if "without a verdict" in sample.text:
         assert printed == "1 of 3 passed, 1 without a verdict\n"
     if "never_at_ten" in sample.text:
@@ -96,12 +106,6 @@ def test_block(sample, tmp_path, capsys, monkeypatch):
 def failure_in(printed):
     """The line that failed, and what pytest says of it."""
     return "".join(f"{line}\n" for line in printed.splitlines() if re.match(r"[>E]  ", line))
-
-
-def without_times(report):
-    """The report without what differs from run to run, and without spaces at the ends of lines."""
-    lines = re.sub(r"(Duration +)\S.*", r"\1", report).splitlines()
-    return [line.rstrip() for line in lines]
 
 
 @pytest.mark.parametrize("module", WITH_EXAMPLES)
