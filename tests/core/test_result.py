@@ -71,6 +71,16 @@ def test_the_roll_up(statuses):
     assert result_of(*statuses, error=TestCaseError(message="m", exception_type="E")).status == "error"
 
 
+@given(st.lists(st.sampled_from(STATUSES), min_size=1), st.lists(st.sampled_from(STATUSES), min_size=1), st.randoms())
+def test_the_roll_up_asks_neither_for_order_nor_for_groups(some, others, random):
+    every = [*some, *others]
+    whole = roll_up(every)
+    assert roll_up([roll_up(some), roll_up(others)]) == whole
+    assert roll_up([whole]) == whole == roll_up([*every, *every])
+    random.shuffle(every)
+    assert roll_up(every) == whole
+
+
 @given(st.lists(st.lists(st.sampled_from(STATUSES))))
 def test_scenarios_and_suites_go_by_status(steps):
     scenario = ScenarioResult(
