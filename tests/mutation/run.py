@@ -1,0 +1,145 @@
+"""Mutation testing of `core/` and `builtin/` with mutmut, file by file or on a sample: `make mutate`."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import mutmut.__main__ as mutmut
+from mutmut.mutation.data import SourceFileMutationData
+from mutmut.mutation.trampoline import set_mutant_under_test
+from mutmut.utils.file_utils import copy_also_copy_files, copy_src_dir, setup_source_paths
+
+PACKAGE = Path("src/giskard/checks")
+SURVIVED = (0, 33)  # exit codes: all tests passed, no test reaches it
+
+
+@dataclass
+class Score:
+    """What became of the mutants of one file."""
+
+    total: int
+    outcomes: Counter[str]
+
+    @classmethod
+    def of(cls, codes: dict[str, int | None]) -> Score:
+        return cls(len(codes), Counter(mutmut.status_by_exit_code[code] for code in codes.values()))
+
+    @property
+    def tested(self) -> int:
+        """The mutants with an outcome; those that no test reaches survived."""
+        return self.outcomes.total() - self.outcomes["not checked"] - self.outcomes["skipped"]
+
+    @property
+    def survived(self) -> int:
+        return self.outcomes["survived"] + self.outcomes["no tests"]
+
+    def line(self, name: str) -> str:
+        timeouts, no_tests = self.outcomes["timeout"], self.outcomes["no tests"]
+        share = f"{100 * (self.tested - self.survived) / self.tested:6.1f} %" if self.tested else f"{'-':>8}"
+        return f"{name:32} {self.total:6} {self.tested:6} {self.survived:8} {no_tests:8} {timeouts:8} {share}"
+
+
+def files(only: list[str]) -> list[str]:
+    """The paths of the files to mutate, below the package, in the order that was asked for."""
+    every = [str(path.relative_to(PACKAGE)) for path in map(Path, mutmut.walk_mutatable_files())]
+    if not only:
+        return sorted(every)
+    chosen = [
+        path for word in only for path in sorted(every) if path == word or path.startswith(word.rstrip("/") + "/")
+    ]
+    if not chosen:
+        sys.exit(
+            f"No file to mutate is named {' '.join(only)!r}; write it as core/check_result.py or core/interaction."
+        )
+    return list(dict.fromkeys(chosen))
+
+
+def mutants(path: str) -> dict[str, int | None]:
+    """The mutants of a file, and how the tests of each ended (None: not run)."""
+    data = SourceFileMutationData(path=PACKAGE / path)
+    data.load()
+    return data.exit_code_by_key
+
+
+def generate(children: int) -> None:
+    """Make the mutants, as `mutmut run` does in the first place."""
+    set_mutant_under_test("mutant_generation")
+    Path("mutants").mkdir(exist_ok=True)
+    with mutmut.CatchOutput(spinner_title="Generating mutants"):
+        copy_src_dir()
+        copy_also_copy_files()
+        setup_source_paths()
+        mutmut.create_mutants(children)
+
+
+def sample(paths: list[str], size: int, seed: int) -> list[str]:
+    """The same mutants for the same seed, `size` of each file at most."""
+    names: list[str] = []
+    for path in paths:
+        every = sorted(mutants(path))
+        names += every if len(every) <= size else random.Random(f"{seed} {path}").sample(every, size)
+    return names
+
+
+def report(paths: list[str]) -> None:
+    """Print the score of each file and of all, and the names of the mutants that survived."""
+    codes = {path: mutants(path) for path in paths}
+    scores = {path: Score.of(found) for path, found in codes.items() if found}
+    for found in codes.values():
+        for name, code in found.items():
+            if code in SURVIVED:
+                print(f"survived: {name}")
+    print(f"\n{'file':32} {'all':>6} {'tested':>6} {'survived':>8} {'no test':>8} {'timeout':>8} {'score':>8}")
+    for path, score in scores.items():
+        print(score.line(path))
+    outcomes = sum((score.outcomes for score in scores.values()), Counter[str]())
+    print(Score(sum(score.total for score in scores.values()), outcomes).line("total"))
+    tested = [score for score in scores.values() if score.tested]
+    if tested and any(score.tested < score.total for score in tested):
+        mean, half = estimate(tested)
+        print(f"A sample. Weighted by the files' mutants: {100 * mean:.1f} % (95 % interval: +- {100 * half:.1f}).")
+    print("A mutant: .venv/bin/mutmut show <name>")
+
+
+def estimate(scores: list[Score]) -> tuple[float, float]:
+    """The share of all mutants of the files that would be killed, by the samples, and half of its 95 % interval."""
+    total = sum(score.total for score in scores)
+    mean = sum(score.total * (1 - score.survived / score.tested) for score in scores) / total
+    variance = 0.0
+    for score in scores:
+        share = (score.survived + 1) / (score.tested + 2)  # a sample without survivors does not mean certainty
+        not_run = (score.total - score.tested) / max(score.total - 1, 1)
+        variance += (score.total / total) ** 2 * share * (1 - share) / score.tested * not_run
+    return mean, 1.96 * math.sqrt(variance)
+
+
+def main() -> None:
+    """Run the mutants that were asked for, then print the scores."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("only", nargs="*", help="files or folders, as core/check_result.py")
+    parser.add_argument("--sample", type=int, default=0, help="mutants of each file, at random (all)")
+    parser.add_argument("--seed", type=int, default=1, help="of the sample")
+    parser.add_argument("--children", type=int, default=2, help="mutants at a time")
+    parser.add_argument("--again", action="store_true", help="run the survivors again, with the tests of now")
+    parser.add_argument("--report", action="store_true", help="print the scores of what was run before")
+    options = parser.parse_args()
+    paths = files(options.only)
+    if not options.report:
+        generate(options.children)
+        names = sample(paths, options.sample or sys.maxsize, options.seed)
+        codes = {name: code for path in paths for name, code in mutants(path).items()}
+        wanted = SURVIVED if options.again else (None,)
+        names = [name for name in names if codes[name] in wanted]
+        if names:
+            mutmut._run(names, options.children)
+    report(paths)
+
+
+if __name__ == "__main__":
+    main()
