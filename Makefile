@@ -13,10 +13,12 @@ WORKLOADS ?=
 ONLY ?= core builtin
 SAMPLE ?=
 SEED ?= 1
+# How long to fuzz, all targets together.
+SECONDS ?= 60
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test test-all test-lowest lint format cov mutate mutate-again bench clean
+.PHONY: help demo test test-all test-lowest lint format cov mutate mutate-again fuzz bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +82,14 @@ mutate-again: .venv/.mutmut ## Run the mutants that survived again, with the tes
 
 .venv/.mutmut: .venv/.stamp
 	@$(BIN)/pip install --quiet --disable-pip-version-check 'mutmut==3.8.1'
+	@touch $@
+
+fuzz: .venv/.atheris ## Look for odd texts and data that break a promise (SECONDS=60)
+	nice -n 19 $(BIN)/python tests/fuzz/run.py --seconds $(SECONDS)
+
+# Where there is no wheel of it, random bytes have to do.
+.venv/.atheris: .venv/.stamp
+	@$(BIN)/pip install --quiet --disable-pip-version-check --only-binary :all: 'atheris>=3.0' || true
 	@touch $@
 
 bench: .venv/.stamp ## Measure speed beside the bare loop (ROUNDS=5 WORKLOADS=W2,W3)
