@@ -77,7 +77,7 @@ export branches_above_95
 mutate: .venv/.mutmut ## Change the code in small ways: do tests fail? (ONLY=core/check_result.py SAMPLE=25 SEED=1)
 	nice -n 19 $(BIN)/python tests/mutation/run.py $(ONLY) $(if $(SAMPLE),--sample $(SAMPLE)) --seed $(SEED)
 
-mutate-again: .venv/.mutmut ## Run the mutants that survived again, with the tests of now (ONLY=core)
+mutate-again: .venv/.mutmut ## Run those that survived again, each in a fresh Python and with the tests of now (ONLY=core)
 	nice -n 19 $(BIN)/python tests/mutation/run.py $(ONLY) --again
 
 .venv/.mutmut: .venv/.stamp

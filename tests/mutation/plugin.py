@@ -1,23 +1,16 @@
-"""A pytest plugin that makes the tests of one mutant cheap: the nearest first, small examples, no endless waiting.
-
-mutmut runs the tests that call the mutated function in an arbitrary order. Here those of the file of the same name
-come first and then the quick ones, up to a budget of seconds: what a mutant needs longer for counts as survived.
-"""
+"""A pytest plugin for the tests of one mutant: small examples, no endless waiting, and out at the first failure."""
 
 from __future__ import annotations
 
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from mutmut.mutation.trampoline import get_mutant_under_test
 from mutmut.state import state
 
-SECONDS_OF_TESTS = 12.0  # per mutant, as they took without a mutant
-SECONDS_AROUND_A_TEST = 0.005  # what pytest itself takes for one
 TIMEOUT = 36  # the exit code that mutmut takes for a timeout
 
 settings.register_profile(
@@ -31,39 +24,33 @@ settings.register_profile(
 )
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def _has_mutant() -> bool:
+    return "__mutmut_" in get_mutant_under_test()
+
+
+def pytest_configure() -> None:
     settings.load_profile("mutation")
-    module, _, name = get_mutant_under_test().rpartition(".")
-    if "__mutmut_" not in name or not all("::" in arg for arg in config.args):
-        return
-    seconds = state().duration_by_test
-    stem = module.rpartition(".")[2].lstrip("_")
-
-    def nearest(test: str) -> tuple[bool, float]:
-        return Path(test.partition("::")[0]).stem != f"test_{stem}", seconds.get(test, 0.0)
-
-    left, chosen = SECONDS_OF_TESTS, []
-    for test in sorted(config.args, key=nearest):
-        left -= seconds.get(test, 0.0) + SECONDS_AROUND_A_TEST
-        if left > 0 or not chosen:
-            chosen.append(test)
-    config.args[:] = chosen
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the order of the arguments' files; leave out what starts a Python of its own, where no mutant is active."""
+    """Leave out what starts a Python of its own, in which no mutant is active."""
     items[:] = [item for item in items if "subprocess" not in item.function.__code__.co_names]  # type: ignore[attr-defined]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """End the process when a test takes far longer than it did without a mutant."""
-    if "__mutmut_" not in get_mutant_under_test():
+    if not _has_mutant():
         return (yield)
-    limit = 10 + 20 * state().duration_by_test.get(item.nodeid, 0.0)
     signal.signal(signal.SIGALRM, lambda *_: os._exit(TIMEOUT))
-    signal.setitimer(signal.ITIMER_REAL, limit)
+    signal.setitimer(signal.ITIMER_REAL, 20 + 20 * state().duration_by_test.get(item.nodeid, 0.0))
     try:
         return (yield)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def pytest_sessionfinish(exitstatus: int) -> None:
+    """Stop at once: what the tests left unfinished would raise in pytest's own end, and hide how they ended."""
+    if _has_mutant() and exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        os._exit(int(exitstatus))
