@@ -405,3 +405,20 @@ def test_a_longer_trace_leaves_the_shorter_one_alone(turns, note):
         vandalize_all(each)
         assert [(item.inputs, item.outputs) for item in each.interactions] == expected[:length]
         assert each == pickle.loads(pickle.dumps(each)) == copy.deepcopy(each)
+
+
+def test_a_position_that_is_not_there_is_named():
+    for index in (2, -3):
+        with pytest.raises(IndexError) as missed:
+            grown(turn(1), turn(2)).interactions[index]
+        assert str(missed.value) == f"interaction {index} of a trace of 2"
+
+
+def test_a_class_has_none_of_the_values():
+    for cls, names in ((Trace, ("interactions", "annotations")), (Interaction, ("inputs", "outputs", "metadata"))):
+        for name in names:
+            with pytest.raises(AttributeError) as missed:
+                getattr(cls, name)
+            assert str(missed.value) == name
+            with pytest.raises((AttributeError, ValidationError)):
+                setattr(grown(turn(1)) if cls is Trace else turn(1), name, [])
