@@ -9,13 +9,19 @@ VERSIONS := 3.11 3.12 3.13 3.14
 ARGS ?=
 ROUNDS ?= 5
 WORKLOADS ?=
+# For the mutants: files or folders to mutate, and how many mutants of each file (all when empty).
+ONLY ?= core builtin
+SAMPLE ?=
+SEED ?= 1
+# How long to fuzz, all targets together.
+SECONDS ?= 60
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test test-all test-lowest lint format cov bench docs clean
+.PHONY: help demo test test-all test-lowest lint format cov mutate mutate-again fuzz bench docs clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/.stamp ## Replay 40 recorded airline-support conversations and report on them
 	$(BIN)/python -m examples.airline_support
@@ -68,6 +74,24 @@ sys.exit(share <= 95)
 endef
 export branches_above_95
 
+mutate: .venv/.mutmut ## Change the code in small ways: do tests fail? (ONLY=core/check_result.py SAMPLE=25 SEED=1)
+	nice -n 19 $(BIN)/python tests/mutation/run.py $(ONLY) $(if $(SAMPLE),--sample $(SAMPLE)) --seed $(SEED)
+
+mutate-again: .venv/.mutmut ## Run those that survived again, each in a fresh Python and with the tests of now (ONLY=core)
+	nice -n 19 $(BIN)/python tests/mutation/run.py $(ONLY) --again
+
+.venv/.mutmut: .venv/.stamp
+	@$(BIN)/pip install --quiet --disable-pip-version-check 'mutmut==3.8.1'
+	@touch $@
+
+fuzz: .venv/.atheris ## Look for odd texts and data that break a promise (SECONDS=60)
+	nice -n 19 $(BIN)/python tests/fuzz/run.py --seconds $(SECONDS)
+
+# Where there is no wheel of it, random bytes have to do.
+.venv/.atheris: .venv/.stamp
+	@$(BIN)/pip install --quiet --disable-pip-version-check --only-binary :all: 'atheris>=3.0' || true
+	@touch $@
+
 bench: .venv/.stamp ## Measure speed beside the bare loop (ROUNDS=5 WORKLOADS=W2,W3)
 	$(BIN)/python -m benchmarks --rounds $(ROUNDS) $(if $(WORKLOADS),--workloads $(WORKLOADS))
 
@@ -76,7 +100,7 @@ docs: .venv/.stamp ## Build the site of docs/ into build/site; a warning fails
 	@echo "Built build/site; to read it with its search: python3 -m http.server -b 127.0.0.1 -d build/site"
 
 clean: ## Remove what the other targets made
-	rm -rf .venv .venvs build dist .coverage* .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venvs build dist .coverage* .pytest_cache .ruff_cache .import_linter_cache .hypothesis mutants
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 define install

@@ -12,7 +12,7 @@ import pytest
 import giskard.checks
 from giskard.checks import Check, InputGenerator, InteractionSpec
 from giskard.checks.core import late
-from tests.pages import samples_of, shown_in, without_times
+from tests.pages import blocks_of, samples_of, shown_in, without_times
 from tests.samples import needed_by
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,8 +80,8 @@ def test_block(sample, tmp_path, capsys, monkeypatch):
         printed = sample.run_by_pytest(tmp_path, earlier, fails="failed" in outcome)
         assert outcome in printed
         if "failed" in outcome:
-            shown = next(text for text in samples_in_markdown(sample.path, "text") if text.line > sample.line)
-            assert failure_in(printed) == shown.text
+            after = (it for it in blocks_of(sample.path) if it.language == "text" and it.line > sample.line)
+            assert failure_in(printed) == next(after).text
         return
     monkeypatch.chdir(tmp_path)  # some write files
     monkeypatch.setenv("COLUMNS", "80")

@@ -3,6 +3,8 @@
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from giskard.checks import (
@@ -223,3 +225,65 @@ def test_save_and_load(check):
     for loaded in (Check.model_validate_json(check.model_dump_json()), Check.model_validate(check.model_dump())):
         assert type(loaded) is type(check) and loaded == check
         assert run(loaded).status == run(check).status
+
+
+# --- laws --------------------------------------------------------------------------------
+
+leaves = st.sampled_from(STATES).map(child)
+trees = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.builds(lambda checks: AllOf(checks=checks), st.lists(inner, min_size=1, max_size=3)),
+        st.builds(lambda checks: AnyOf(checks=checks), st.lists(inner, min_size=1, max_size=3)),
+        st.builds(lambda check: Not(check=check), inner),
+    ),
+    max_leaves=6,
+)
+some = st.lists(trees, min_size=1, max_size=4)
+
+
+def statuses(*checks):
+    """The states of the checks, in one event loop."""
+
+    async def each():
+        return [(await check.run(T())).status.value for check in checks]
+
+    return asyncio.run(each())
+
+
+@given(trees)
+def test_not_of_not_has_the_state_of_the_check(check):
+    state, turned, back = statuses(check, Not(check=check), Not(check=Not(check=check)))
+    assert back == state
+    assert turned == {"pass": "fail", "fail": "pass"}.get(state, state)
+
+
+@given(some)
+def test_de_morgan(checks):
+    turned = [Not(check=check) for check in checks]
+    none_fails, some_turned_holds = statuses(Not(check=AllOf(checks=checks)), AnyOf(checks=turned))
+    assert none_fails == some_turned_holds
+    none_holds, all_turned_hold = statuses(Not(check=AnyOf(checks=checks)), AllOf(checks=turned))
+    assert none_holds == all_turned_hold
+
+
+@given(some)
+def test_the_order_matters_to_errors_only(checks):
+    every = [AllOf(checks=checks), AllOf(checks=checks[::-1]), AnyOf(checks=checks), AnyOf(checks=checks[::-1])]
+    states = statuses(*checks)
+    if "error" not in states:
+        both, both_reversed, either, either_reversed = statuses(*every)
+        assert both == both_reversed
+        assert either == either_reversed
+        counted = set(states) - {"skip"}
+        assert both == ("skip" if not counted else "fail" if "fail" in counted else "pass")
+        assert either == ("skip" if not counted else "pass" if "pass" in counted else "fail")
+
+
+@given(some)
+def test_a_group_within_a_group_of_its_kind_changes_nothing(checks):
+    for cls in (AllOf, AnyOf):
+        flat, nested, twice = statuses(
+            cls(checks=checks), cls(checks=[cls(checks=checks)]), cls(checks=[*checks, *checks])
+        )
+        assert flat == nested == twice

@@ -240,6 +240,7 @@ def test_values_that_are_json(value):
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
+        ({10**5000: 1}, "is int; keys of JSON are texts"),
         ({1, 2}, "set is not a type of JSON"),
         (math.nan, "nan is not a number of JSON"),
         (-math.inf, "-inf is not a number of JSON"),

@@ -18,6 +18,8 @@ from giskard.checks import (
     Trace,
 )
 from giskard.checks.core.check import lookup
+from giskard.checks.core.check_result import passed_with
+from giskard.checks.core.extraction import Path
 
 TRACE = Trace(interactions=[Interaction(inputs="q", outputs="a")])
 ok = FnCheck(fn=lambda trace: True, name="ok")
@@ -199,3 +201,87 @@ def test_a_path_over_a_container_that_is_there_and_empty_gives_no_values():
     assert lookup(trace, "trace.last.outputs[*].name") == []
     assert lookup(trace, "trace.last.metadata.none") is None
     assert lookup(trace, "trace.interactions[*].inputs") == ["q"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (5, "expected a list of checks, got int: 5"),
+        ("equals", "expected a list of checks, got str: 'equals'"),
+        ({"kind": "equals"}, "expected a list of checks, got dict: {'kind': 'equals'}"),
+        (ok, "expected a list of checks, got FnCheck: "),
+        ([5], "expected a check, got int: 5"),
+        ([Short], "expected a check, got the class Short; make one: Short(...)"),
+    ],
+)
+def test_what_is_no_check_is_named(given, message):
+    with pytest.raises(ValidationError) as caught:
+        TestCase(trace=TRACE, checks=given)
+    assert message in str(caught.value)
+
+
+def test_one_check_is_no_list_and_a_tuple_is_one():
+    assert list(TestCase(trace=TRACE, checks=(ok,)).checks) == [ok]
+    with pytest.raises(ValidationError, match="expected a check, got str: 'x'"):
+        Not(check="x")
+
+
+def test_a_property_that_raises_is_named_where_a_value_is_missing(monkeypatch):
+    def broken(self, trace):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Path, "explain", broken)
+    with pytest.raises(NoVerdict, match=r"no value at 'trace.last.x' \(target_key\): looking for it raised ZeroDiv"):
+        lookup(TRACE, "trace.last.x")
+
+
+class Client:
+    """A model of one's own, whose state is nobody's business."""
+
+    secret = "key"
+
+    async def complete(self, messages, params=None, metadata=None):
+        raise NotImplementedError
+
+
+class Configured(Check):
+    what: object = None
+
+    def run(self, trace):
+        return CheckResult.success()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (Client(), f"{__name__}:Client"),
+        (Client, f"{__name__}:Client"),
+        (len, "builtins:builtin_function_or_method"),
+        (results, f"{__name__}:results"),
+        (Short(limit=1), {"kind": None, "limit": 1}),
+        ([Short(limit=1)], [{"kind": None, "limit": 1}]),
+        ([1], [1]),
+    ],
+)
+def test_the_spec_shows_data_as_it_is_and_names_the_rest(value, shown):
+    assert Configured(what=value).spec == {"what": shown}
+    assert results(Configured(what=value))[0].details["check_spec"] == {"what": shown}
+
+
+@pytest.mark.parametrize("value", [None, [], {}, (), set()])
+def test_the_spec_leaves_out_what_is_empty(value):
+    assert Configured(what=value).spec == {}
+
+
+def test_a_code_check_without_a_verdict_or_the_words_for_a_pass_says_so():
+    class Empty(CodeCheck):
+        pass
+
+    class Wordless(CodeCheck):
+        def verdict(self, trace):
+            return passed_with(1)
+
+    with pytest.raises(NotImplementedError, match=r"Empty does not implement verdict\(trace\)"):
+        results(Empty())
+    with pytest.raises(NotImplementedError, match=r"Wordless does not implement passed\(values, found\)"):
+        asyncio.run(Wordless().run(TRACE))

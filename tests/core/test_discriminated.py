@@ -16,6 +16,7 @@ from giskard.checks import (
     StringMatching,
     Trace,
 )
+from giskard.checks.core import late
 
 
 @pytest.fixture
@@ -169,3 +170,65 @@ def test_parameters_of_a_generic_change_nothing():
 
     assert Check.model_validate(check.model_dump()) == Equals(expected_value="x")
     assert isinstance(FnCheck[str, str, Trace](fn=len), FnCheck)
+
+
+@pytest.fixture
+def fresh_kinds(kinds):
+    """As in a program that has loaded nothing yet: the package's modules register their kinds when they are needed."""
+    Check._kinds.clear()
+
+
+@pytest.mark.parametrize(
+    ("kind", "module"),
+    [("equals", "builtin.comparison"), ("json_valid", "builtin.json_valid"), ("toxicity", "judges.toxicity")],
+)
+def test_a_kind_of_this_package_is_found_before_its_module_was_imported(fresh_kinds, monkeypatch, kind, module):
+    imported = []
+
+    def importing(name):
+        imported.append(name)
+        Check._kinds[kind] = Equals
+
+    monkeypatch.setattr(late, "import_module", importing)
+    assert Check._class_of({"kind": kind}) is Equals
+    assert imported == [f"giskard.checks.{module}"]
+
+
+def test_kinds_that_were_not_loaded_yet_are_suggested(fresh_kinds):
+    with pytest.raises(ValidationError) as caught:
+        Check.model_validate({"kind": "eqals"})
+    (line,) = caught.value.errors()
+    assert (line["type"], line["msg"]) == ("kind", "no check of kind 'eqals'; did you mean 'equals'?")
+
+
+def test_each_family_suggests_and_finds_its_own_kinds():
+    for family, kind in ((InteractionSpec, "interact"), (InputGenerator, "user_simulator")):
+        with pytest.raises(ValidationError) as caught:
+            family.model_validate({"kind": kind[:-1]})
+        assert f"did you mean {kind!r}?" in caught.value.errors()[0]["msg"]
+        with pytest.raises(ValidationError, match=f"no check of kind {kind!r}"):
+            Check.model_validate({"kind": kind})
+
+
+@pytest.mark.parametrize(
+    ("cls", "data", "message"),
+    [
+        (Check, {"a": 1}, "this check has no 'kind'"),
+        (Check, {"kind": 5}, "this check has the kind 5, which is not a text"),
+        (Equals, {"kind": "not"}, "this data is of kind 'not', and Equals is of kind 'equals'"),
+    ],
+)
+def test_what_is_wrong_with_a_kind_is_said_in_a_sentence(cls, data, message):
+    with pytest.raises(ValidationError) as caught:
+        cls.model_validate(data)
+    (line,) = caught.value.errors()
+    assert (line["type"], line["msg"]) == ("kind", message)
+
+
+def test_a_kind_of_another_branch_of_the_family_is_refused(kinds):
+    class Branch(Check):
+        pass
+
+    with pytest.raises(Exception) as caught:
+        Branch._class_of({"kind": "equals"})
+    assert (caught.value.type, str(caught.value)) == ("kind", "kind 'equals' is Equals, expected Branch")

@@ -1,10 +1,12 @@
 """What observers are told, and that they cannot disturb a run."""
 
 import dataclasses
+import warnings
 
 import pytest
 
 from giskard.checks import FnCheck, Interaction, RunEvent, Scenario, Suite, TestCase, Trace
+from giskard.checks.core.events import Observers
 
 ok = FnCheck(fn=lambda trace: True, name="ok")
 
@@ -115,3 +117,47 @@ def test_an_observer_that_fails_is_a_warning():
 def test_events_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         RunEvent(kind="run_started").kind = "run_ended"
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_warning_names_the_observer_and_points_into_the_run():
+    class Broken:
+        def __repr__(self):
+            return "<my observer>"
+
+        def notify(self, event):
+            raise ValueError("no")
+
+    with pytest.warns(RuntimeWarning) as caught:
+        Scenario("s").run_sync(observers=[Broken()])
+    assert str(caught[0].message) == "<my observer> failed at scenario_started: ValueError('no')"
+
+
+def test_where_warnings_are_errors_the_failure_goes_to_the_log(caplog):
+    class Broken:
+        def notify(self, event):
+            raise ValueError("no")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Scenario("s").interact("q", "a").check(ok).run_sync(observers=[Broken()]).passed
+    assert {record.name for record in caplog.records} == {"giskard.checks"}
+    assert {record.levelname for record in caplog.records} == {"ERROR"}
+    assert "failed at scenario_started" in caplog.records[0].getMessage()
+
+
+def test_observers_are_told_in_their_order():
+    told = []
+
+    class Named:
+        def __init__(self, name):
+            self.name = name
+
+        def notify(self, event):
+            told.append(self.name)
+
+    both = Observers([Named("a")]).and_also(Named("b"))
+    both.notify(RunEvent(kind="run_started"))
+    assert told == ["a", "b"]
+    assert both
+    assert not Observers()

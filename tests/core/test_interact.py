@@ -723,3 +723,50 @@ def test_the_attempt_is_known_to_targets():
 def test_outside_of_a_run_there_is_no_attempt():
     assert current_attempt.get() is None
     assert Attempt().trial == 1
+    assert (Attempt().conversation_id, Attempt().first_chunk) == ("", None)
+
+
+def test_a_failure_names_the_spec_the_turn_and_the_error():
+    def answer(inputs):
+        if inputs == "two":
+            raise KeyError("no such fee")
+        return "x"
+
+    def questions():
+        yield from ("one", "two")
+
+    with pytest.raises(InteractionGenerationError) as failed:
+        trace_of(Interact(inputs=questions, outputs=answer))
+    assert str(failed.value) == "Interact failed in turn 2: KeyError: 'no such fee'"
+    with pytest.raises(InteractionGenerationError) as failed:
+        trace_of(Broken())
+    reason = "TypeError: Broken.generate yielded str, expected an Interaction: 'no interaction'"
+    assert str(failed.value) == f"Broken failed in turn 2: {reason}"
+
+
+def test_what_is_no_spec_is_named():
+    with pytest.raises(TypeError) as refused:
+        trace_of(5)
+    assert str(refused.value) == "expected an Interaction or an InteractionSpec, got int: 5"
+
+
+def test_every_parameter_that_is_a_trace_gets_the_trace():
+    def ask(conversation: Trace = None, *, again: Trace = None):
+        return conversation is again and len(again.interactions)
+
+    assert trace_of(Interact(inputs=ask, outputs="x")).last.inputs == 0
+
+
+def test_an_error_without_a_text_is_told_with_its_class_and_its_place():
+    class Mute(Exception):
+        def __str__(self):
+            raise RuntimeError("no text")
+
+    def answer(inputs):
+        raise Mute
+
+    (step,) = Scenario("s").interact("q", answer).run_sync(return_exception=True).steps
+    assert step.error.message == "<Mute whose text cannot be made: its __str__ raises RuntimeError>"
+    lines = step.error.traceback.splitlines()
+    assert any("test_interact.py" in line and "in answer" in line for line in lines)
+    assert "Mute" in lines[-1]

@@ -138,3 +138,17 @@ def test_the_time_of_a_scenario_a_turn_and_a_check(make):
         "exclusiveMinimum": 0,
         "type": "number",
     }
+
+
+def test_a_refusal_says_what_left_out_means():
+    for options, meant in (({"multiple_runs": 0}, "the scenario's own"), ({"max_concurrency": 0}, "None")):
+        run = scenario_run if "multiple_runs" in options else suite_run
+        with pytest.raises(ValueError) as refused:
+            run(Log(), **options)
+        assert meant in str(refused.value)
+
+
+def test_the_kind_of_call_is_named():
+    with pytest.raises(TypeError) as refused:
+        scenario_run(Log(), target=streaming("q"))
+    assert "generator" in str(refused.value)

@@ -174,3 +174,23 @@ def test_long_paths():
     assert out([[[[1]]]], "[?@" * 3 + "]" * 3) == [[[[1]]]]
     many = " || ".join(f"@ == {i}" for i in range(100))
     assert out(list(range(200)), f"[?{many}]") == list(range(100))
+
+
+# Each way to nest one filter in another, and how often it goes.
+NESTED = {
+    "not": (lambda n: "?" + "!(" * n + "@.a" + ")" * n, 48),
+    "and": (lambda n: "?" + "(@.b && !" * n + "@.a" + ")" * n, 24),
+    "filter": (lambda n: "?@" + "[?@" * n + "]" * n, 24),
+    "count": (lambda n: "?count(@" + "[?count(@" * n + ".*" + ") == 1]" * n + ") == 1", 15),
+    "value": (lambda n: "?value(@" + "[?value(@" * n + ".*" + ") == 1]" * n + ") == 1", 15),
+    "length": (lambda n: "?" + "length(" * n + "@.a" + ")" * n + " == 1", 47),
+    "match": (lambda n: "?match(value(@" + "[?match(value(@" * n + ".*" + "), 'x')]" * n + "), 'x')", 15),
+}
+
+
+@pytest.mark.parametrize(("nested", "most"), NESTED.values(), ids=NESTED)
+def test_filters_are_nested_up_to_fifty_levels(nested, most):
+    assert resolve({"x": [1]}, f"trace.x[{nested(most)}]") is not None
+    for count in (most + 1, 100):
+        with pytest.raises(PathSyntaxError, match="nested more than 50 levels deep"):
+            compile_path(f"trace.x[{nested(count)}]")

@@ -224,3 +224,15 @@ def test_a_descent_without_an_end_is_stopped(monkeypatch):
         with pytest.raises(ValueError, match="visited more than 2,000 values") as caught:
             resolve({"last": value}, path)
         assert path[:40] in str(caught.value)
+
+
+def test_what_orders_itself_with_numbers_is_no_number():
+    class Rank:
+        def __lt__(self, other: object) -> bool:
+            return True
+
+        __gt__ = __le__ = __ge__ = __lt__
+
+    root = {"last": [{"a": Rank(), "b": Rank()}]}
+    for test in ("@.a < 1", "1 < @.a", "@.a > 1", "@.a < @.b", "@.a >= 'x'"):
+        assert resolve(root, f"trace.last[?{test}]") == []

@@ -43,7 +43,7 @@ def made_by(make: Callable[[], Any]) -> Any:
     except Exception as error:  # of a validator that does not expect such values
         return type(error), str(error)
     values = {name: (type(value), value) for name, value in vars(made).items()}
-    return values, made.model_fields_set, made.__pydantic_extra__, made.__pydantic_private__
+    return values, sorted(made.model_fields_set), made.__pydantic_extra__, made.__pydantic_private__
 
 
 def is_plain(model: StrictModel, fields: dict[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime as dt
+import io
 import json
 import math
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError, computed_field
+from rich.console import Console
 
 from giskard.checks import (
     CheckResult,
@@ -69,6 +71,16 @@ def test_the_roll_up(statuses):
     assert case.errored is ("error" in statuses)
     assert case.skipped is (expected == "skip")
     assert result_of(*statuses, error=TestCaseError(message="m", exception_type="E")).status == "error"
+
+
+@given(st.lists(st.sampled_from(STATUSES), min_size=1), st.lists(st.sampled_from(STATUSES), min_size=1), st.randoms())
+def test_the_roll_up_asks_neither_for_order_nor_for_groups(some, others, random):
+    every = [*some, *others]
+    whole = roll_up(every)
+    assert roll_up([roll_up(some), roll_up(others)]) == whole
+    assert roll_up([whole]) == whole == roll_up([*every, *every])
+    random.shuffle(every)
+    assert roll_up(every) == whole
 
 
 @given(st.lists(st.lists(st.sampled_from(STATUSES))))
@@ -501,3 +513,40 @@ def test_later_changes_do_not_reach_the_details_of_a_result():
     assert equals.details["expected_value"] == equals.details["check_spec"]["expected_value"] == [1]
     assert details.details["n"] == [1]
     assert own.details["shared"] == [1]
+
+
+def test_the_repr_shows_what_differs_from_the_defaults():
+    assert repr(CheckResult.success()) == "CheckResult(status=<CheckStatus.PASS: 'pass'>, details={}, metrics=[])"
+    result = CheckResult.failure("no", {"a": NoRepr()}, [Metric(name="m", value=1)])
+    shown = repr(result)
+    assert shown.startswith(
+        "CheckResult(status=<CheckStatus.FAIL: 'fail'>, message='no', details=<dict object whose repr"
+    )
+    assert shown.endswith("metrics=[Metric(name='m', value=1)])")
+    assert "timing" not in repr(TestCase(trace=Trace(), checks=[]).run_sync())
+    assert repr(TestCaseResult(name="t")) == "TestCaseResult(results=[], name='t')"
+
+
+@pytest.mark.parametrize("make", [TestCaseResult, lambda: ScenarioResult(scenario_name="s", final_trace=Trace())])
+def test_reports_go_to_the_console_that_is_given(make):
+    console = Console(file=io.StringIO(), width=80)
+    make().print_report(console)
+    assert console.file.getvalue().strip()
+
+
+def test_a_failed_assertion_names_what_failed_and_hides_its_own_frames():
+    case = result_of("fail", name="case")
+    scenario = ScenarioResult(scenario_name="s", steps=[case], final_trace=Trace())
+    suite = SuiteResult(results=[scenario], suite_name="all")
+    for result, first in (
+        (case, "test case 'case': FAIL"),
+        (result_of("fail"), "test case: FAIL"),
+        (scenario, "scenario 's': FAIL"),
+        (suite, "suite 'all': 0 of 1 scenarios passed: FAIL"),
+    ):
+        with pytest.raises(AssertionError) as caught:
+            result.assert_passed()
+        assert str(caught.value).splitlines()[0] == first
+        ours = [entry for entry in caught.traceback if "giskard" in str(entry.path)]
+        assert ours
+        assert all(entry.ishidden(None) for entry in ours)

@@ -290,3 +290,16 @@ def test_tags_and_annotations_of_a_wrong_type_are_refused():
     with pytest.raises(TypeError, match="got str: 'a'"):
         built.with_annotations("a")
     assert (built.tags, built.annotations) == ([], {})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (5, "expected a list of interactions and specs, got int"),
+        ("q", "expected a list of interactions and specs, got str"),
+        ([5], "expected an Interaction or an InteractionSpec, got int: 5"),
+    ],
+)
+def test_what_is_no_list_of_turns_is_named(given, message):
+    with pytest.raises(ValidationError, match=message):
+        Step(interacts=given)

@@ -11,6 +11,7 @@ import pytest
 
 from giskard.checks import CheckResult, FnCheck, Scenario, Suite, TestCase, Trace
 from giskard.checks.core.check import Check
+from giskard.checks.core.exceptions import RunInterruptedError
 
 OK = FnCheck(fn=lambda trace: True, name="ok")
 
@@ -229,3 +230,9 @@ def test_checks_say_where_they_run():
         ("s", 1, 1, "ok#2"),
     ]
     assert {event.run_id for event in checks} == {result.run_id}
+
+
+def test_an_interrupted_run_says_where_its_results_are():
+    error = RunInterruptedError("result")
+    assert str(error) == "the run was interrupted; what was finished is in .result"
+    assert error.result == "result"

@@ -124,3 +124,12 @@ def test_a_check_that_crashes_is_an_error_of_the_checks():
     assert step.results[0].error_kind == "crash"
     with pytest.raises(KeyError):
         scenario(fails_too, FnCheck(fn=crash)).run_sync()
+
+
+def test_the_first_failure_has_no_note_of_itself():
+    def broken(inputs):
+        raise KeyError("first")
+
+    with pytest.raises(KeyError) as raised:
+        Scenario("s", target_factory=contextlib.nullcontext).interact("q", broken).run_sync()
+    assert getattr(raised.value, "__notes__", []) == []

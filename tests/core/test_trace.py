@@ -3,13 +3,16 @@
 import asyncio
 import contextlib
 import copy
+import dataclasses
 import functools
 import pickle
 import time
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict, deque
 
 import pytest
-from pydantic import ValidationError, computed_field
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError, computed_field
 
 from giskard.checks import (
     Equals,
@@ -248,6 +251,37 @@ def test_a_subclass_s_own_fields_are_snapshots_too():
         trace.notes.append("mine")
 
 
+class Bag:
+    """Data that no library knows."""
+
+    def __init__(self, items):
+        self.items = items
+
+    def __eq__(self, other):
+        return isinstance(other, Bag) and other.items == self.items
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize("kind", [Bag, deque, lambda items: {"a": [Bag(items)]}])
+def test_objects_are_handed_out_as_copies_wherever_they_are_recorded(kind):
+    trace = Support(annotations={"it": kind([1])}, notes=[kind([1])])
+    trace = trace.appended(Interaction(inputs=kind([1]), outputs=kind([1]), metadata={"it": kind([1])}))
+    reads = [
+        lambda: trace.annotations["it"],
+        lambda: trace.notes[0],
+        lambda: trace.last.inputs,
+        lambda: trace.last.outputs,
+        lambda: trace.last.metadata["it"],
+        *(lambda name=name: trace.model_dump()["last"][name] for name in ("inputs", "outputs")),
+        lambda: trace.model_dump()["annotations"]["it"],
+    ]
+    for read in reads:
+        assert read() == kind([1])
+        vandalize(read())
+        assert read() == kind([1])
+
+
 @pytest.mark.parametrize("kind", [dict, OrderedDict, lambda **fields: defaultdict(int, **fields)])
 def test_a_path_gives_no_way_to_change_what_was_recorded(kind):
     def evil(trace):
@@ -259,3 +293,132 @@ def test_a_path_gives_no_way_to_change_what_was_recorded(kind):
     scenario.check(Equals(expected_value=False, target_key="trace.last.outputs.paid"))
 
     assert scenario.run_sync().passed
+
+
+# --- laws --------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Basket:
+    items: list
+
+
+class Order(BaseModel):
+    items: list = []
+    by: dict = {}
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3)
+values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.text(max_size=3), inner, max_size=3),
+        st.tuples(inner, inner),
+        st.sets(st.integers(), max_size=3),
+        st.lists(inner, max_size=2).map(deque),
+        st.dictionaries(st.text(max_size=3), inner, max_size=2).map(OrderedDict),
+        st.builds(Bag, st.lists(inner, max_size=2)),
+        st.builds(Basket, st.lists(inner, max_size=2)),
+        st.builds(Order, items=st.lists(inner, max_size=2), by=st.dictionaries(st.text(max_size=3), inner, max_size=2)),
+    ),
+    max_leaves=8,
+)
+
+
+def vandalize(value):
+    """Change everything in `value` that lets itself be changed."""
+    if isinstance(value, (Bag, Basket, Order)):
+        parts, change = list(vars(value).values()), lambda: setattr(value, "items", ["vandalized"])
+    elif isinstance(value, dict):
+        parts, change = list(value.values()), lambda: value.update(vandalized=True)
+    elif isinstance(value, (list, deque)):
+        parts, change = list(value), lambda: value.append("vandalized")
+    elif isinstance(value, set):
+        parts, change = [], lambda: value.add("vandalized")
+    elif isinstance(value, tuple):
+        parts, change = list(value), lambda: None
+    else:
+        return
+    for part in parts:
+        vandalize(part)
+    with contextlib.suppress(TypeError):  # to be stopped is fine
+        change()
+
+
+def vandalize_all(trace):
+    """What a check may reach: the values of the turns, by name, by position, by path and in a dump."""
+    for item in trace.interactions:
+        vandalize(item.inputs)
+        vandalize(item.outputs)
+        vandalize(item.metadata)
+    vandalize(trace.annotations)
+    vandalize(trace.model_dump())
+    for path in ("trace.last.outputs", "trace.interactions[*].inputs", "trace..outputs", "trace.annotations"):
+        vandalize(resolve(trace, path))
+    with contextlib.suppress(AttributeError):
+        trace.interactions.append(turn(0))
+    return True
+
+
+@given(st.lists(st.tuples(values, values), min_size=1, max_size=3), values)
+def test_whatever_is_changed_the_trace_holds_what_was(turns, note):
+    before = copy.deepcopy((turns, note))
+    outputs = iter(turns)
+    seen = []
+
+    def target(inputs, trace):
+        vandalize(inputs)
+        vandalize_all(trace)
+        for earlier in seen:
+            vandalize(earlier)
+        _, output = next(outputs)
+        seen.append(output)
+        return output
+
+    scenario = Scenario("s", target=target, annotations={"note": note})
+    for sent, _ in turns:
+        scenario.interact(sent, metadata={"sent": sent})
+    scenario.checks(*[FnCheck(fn=vandalize_all, name=name) for name in "ab"])
+    result = scenario.run_sync()
+
+    assert result.passed, result.format_failures()
+    vandalize(turns)
+    vandalize(note)
+    vandalize_all(result.final_trace)
+    (sent_and_got, noted) = before
+    assert [(item.inputs, item.outputs) for item in result.final_trace.interactions] == sent_and_got
+    assert [item.metadata["sent"] for item in result.final_trace.interactions] == [sent for sent, _ in sent_and_got]
+    assert result.final_trace.annotations == {"note": noted}
+
+
+@given(st.lists(st.tuples(values, values), max_size=3), values)
+def test_a_longer_trace_leaves_the_shorter_one_alone(turns, note):
+    trace = Trace(annotations={"note": note})
+    traces = [trace]
+    for inputs, outputs in turns:
+        trace = trace.appended(Interaction(inputs=inputs, outputs=outputs))
+        traces.append(trace)
+    expected = copy.deepcopy(turns)
+    vandalize(turns)
+    for length, each in enumerate(traces):
+        vandalize_all(each)
+        assert [(item.inputs, item.outputs) for item in each.interactions] == expected[:length]
+        assert each == pickle.loads(pickle.dumps(each)) == copy.deepcopy(each)
+
+
+def test_a_position_that_is_not_there_is_named():
+    for index in (2, -3):
+        with pytest.raises(IndexError) as missed:
+            grown(turn(1), turn(2)).interactions[index]
+        assert str(missed.value) == f"interaction {index} of a trace of 2"
+
+
+def test_a_class_has_none_of_the_values():
+    for cls, names in ((Trace, ("interactions", "annotations")), (Interaction, ("inputs", "outputs", "metadata"))):
+        for name in names:
+            with pytest.raises(AttributeError) as missed:
+                getattr(cls, name)
+            assert str(missed.value) == name
+            with pytest.raises((AttributeError, ValidationError)):
+                setattr(grown(turn(1)) if cls is Trace else turn(1), name, [])

@@ -126,3 +126,12 @@ def test_an_eager_task_that_fails_at_once_comes_out_as_it_is():
 
     with pytest.raises(KeyError, match="first"):
         asyncio.run(main())
+
+
+def test_what_was_not_run_keeps_the_trace_that_it_would_have_checked():
+    result = Suite(name="suite", scenarios=[case(too_long), case(too_long, "later")]).run_sync(
+        return_exception=True, timeout=LIMIT, verbose=False
+    )
+    later = result.results[1]
+    assert later.scenario_name == "later"
+    assert [turn.inputs for turn in later.final_trace.interactions] == ["q"]

@@ -141,3 +141,30 @@ def test_a_broken_saved_value_says_what_it_is(saved):
 )
 def test_what_json_cannot_hold_comes_back_the_same(value):
     assert decode(json.loads(json.dumps(encode(value)))) == value
+
+
+@pytest.mark.parametrize("path", [".here:x", "..:x", "a..b:c", "\x00:x", "\ud800:x", "builtins:", "tests.no_such:x"])
+def test_what_is_no_import_path_is_a_value_error_that_names_it(path):
+    with pytest.raises(ValueError) as caught:
+        import_callable(path)
+    assert repr(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"\ud83d": 1, "a": 2}, {"x": {"\udc00": "\udc00"}}, {10**5000, 1}, frozenset({(10**5000, frozenset({2, "a"}))})],
+    ids=["key", "deep key", "set", "frozenset"],
+)
+def test_what_json_files_cannot_hold_comes_back_the_same_wherever_it_is(value):
+    text = json.dumps(encode(value), ensure_ascii=False, allow_nan=False)
+    assert text.encode()
+    assert decode(json.loads(text)) == value
+
+
+def test_what_cannot_be_saved_nor_shown_says_so():
+    class Shy:
+        def __repr__(self):
+            raise RuntimeError("no repr")
+
+    with pytest.raises(ValueError, match="Shy cannot be saved"):
+        encode([Shy()])

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, NoReturn, cast
 from pydantic_core import from_json
 
 from giskard.checks.builtin._shown import type_name
+from giskard.checks.utils.json_safe import describe
 
 __all__ = [
     "MAX_DEPTH",
@@ -291,7 +292,7 @@ def _reason(item: object) -> str | None:
     if isinstance(item, Mapping):
         for key in cast("Mapping[object, object]", item):
             if not isinstance(key, str):
-                return f"the key {key!r:.100} is {type_name(key)}; keys of JSON are texts"
+                return f"the key {describe(key):.100} is {type_name(key)}; keys of JSON are texts"
         return None
     return f"{type_name(item)} is not a type of JSON"
 

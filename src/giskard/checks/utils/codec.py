@@ -23,6 +23,7 @@ from pydantic import BaseModel
 
 from giskard.checks.utils.completed import completed
 from giskard.checks.utils.frozen import FrozenList
+from giskard.checks.utils.json_safe import describe
 
 # Python refuses to read and write integers of more than 4,300 digits.
 _MAX_BITS = 14_000
@@ -79,7 +80,7 @@ def import_callable(path: str) -> Callable[..., Any]:
         found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # not there, or no name of a module, or a module that fails while it is imported
         raise ValueError(f"{path!r} cannot be imported: {error}") from None
     if not callable(found):
         raise ValueError(f"{path!r} is {type(found).__name__}, not a callable")
@@ -119,7 +120,7 @@ def encode(value: Any) -> Any:
     if callable(value):
         return {"$callable": import_path(value)}
     raise ValueError(
-        f"{kind.__name__} cannot be saved: {value!r:.200}; use JSON values, models, or a callable that makes it"
+        f"{kind.__name__} cannot be saved: {describe(value):.200}; use JSON values, models, or a callable that makes it"
     )
 
 
@@ -197,7 +198,7 @@ def _enum_member(saved: Any) -> Any:
 
 
 def _encode_mapping(value: Mapping[Any, Any]) -> Any:
-    if not all(isinstance(key, str) for key in value):
+    if not all(isinstance(key, str) and _encode_text(key) is key for key in value):
         return {"$type": "dict", "value": [[encode(key), encode(item)] for key, item in value.items()]}
     items = {str(key): encode(item) for key, item in value.items()}
     ambiguous = not _OWN.isdisjoint(items) or any(key.startswith("$") for key in items)
@@ -258,8 +259,8 @@ _Codec = tuple[Any, Callable[[Any], Any], Callable[[Any], Any]]
 # name -> (type, to JSON data, from JSON data); subclasses stand before their bases.
 _TYPES: dict[str, _Codec] = {
     "tuple": (tuple, lambda v: [encode(item) for item in v], lambda v: tuple(decode(v))),
-    "set": (set, lambda v: [encode(item) for item in sorted(v, key=repr)], lambda v: set(decode(v))),
-    "frozenset": (frozenset, lambda v: [encode(item) for item in sorted(v, key=repr)], lambda v: frozenset(decode(v))),
+    "set": (set, lambda v: sorted(map(encode, v), key=repr), lambda v: set(decode(v))),
+    "frozenset": (frozenset, lambda v: sorted(map(encode, v), key=repr), lambda v: frozenset(decode(v))),
     "bytes": (bytes, lambda v: base64.b64encode(v).decode(), lambda v: base64.b64decode(v, validate=True)),
     "datetime": (datetime, datetime.isoformat, datetime.fromisoformat),
     "date": (date, date.isoformat, date.fromisoformat),

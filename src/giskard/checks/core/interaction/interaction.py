@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializationInfo,
+    ValidationError,
+    WrapSerializer,
+)
 
 from giskard.checks.core.models import explained
 from giskard.checks.core.types import In, Out
 from giskard.checks.utils.equality import equal
 from giskard.checks.utils.frozen import FrozenDict, freeze, view
-from giskard.checks.utils.json_safe import JsonSafe, Shown
+from giskard.checks.utils.json_safe import Shown, json_safe
 
-__all__ = ["Interaction", "Recorded", "record"]
+__all__ = ["Interaction", "Recorded", "RecordedField", "record"]
 
-# What a snapshot does to a field: frozen after validation, and never a reason for a dump to fail.
-Recorded = (AfterValidator(freeze), JsonSafe)
+
+def _dumped(value: Any, write: Callable[[Any], Any], info: SerializationInfo) -> Any:
+    """A recorded value in a dump: JSON never fails, and a Python dump shares nothing that could be changed."""
+    return json_safe(value) if info.mode_is_json() else write(view(value))
+
+
+# What a snapshot does to a field: frozen after validation, and dumped as it is handed out.
+Recorded = (AfterValidator(freeze), WrapSerializer(_dumped))
 
 _EMPTY = FrozenDict()
 _FIELDS = {"inputs", "outputs"}
@@ -95,13 +109,14 @@ class Interaction(BaseModel, Generic[In, Out], frozen=True):
                 yield name, Shown(value)
 
 
-class _RecordedField:
-    """Reads a field of an interaction in such a way that the reader cannot change it."""
+class RecordedField:
+    """Reads a field of an interaction or of a trace in such a way that the reader cannot change it."""
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "owner")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, owner: str) -> None:
         self.name = name
+        self.owner = owner
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:  # pydantic looks for defaults on the class: there are none
@@ -112,11 +127,11 @@ class _RecordedField:
             raise AttributeError(self.name) from None
 
     def __set__(self, instance: Any, value: Any) -> None:
-        raise AttributeError(f"{self.name} of an interaction cannot be set: it was recorded")
+        raise AttributeError(f"{self.name} of {self.owner} cannot be set: it was recorded")
 
 
 for _name in ("inputs", "outputs", "metadata"):
-    setattr(Interaction, _name, _RecordedField(_name))
+    setattr(Interaction, _name, RecordedField(_name, "an interaction"))
 
 
 def record(

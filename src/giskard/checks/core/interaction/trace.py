@@ -11,7 +11,7 @@ from typing_extensions import TypeVar
 
 from giskard.checks.core import late
 from giskard.checks.core.interaction._interactions import Interactions, InteractionsSchema
-from giskard.checks.core.interaction.interaction import Interaction, Recorded
+from giskard.checks.core.interaction.interaction import Interaction, Recorded, RecordedField
 from giskard.checks.core.models import construct, known_names, plain_class, refuse_unknown, share_fields_set
 from giskard.checks.core.types import MISSING, In, Out
 from giskard.checks.utils.completed import completed
@@ -90,6 +90,14 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
 
     # It only refuses what a person misspelt; data that is loaded may hold what a subclass computed.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Hand out a subclass's own fields as the turns are handed out: nobody can change them."""
+        super().__pydantic_init_subclass__(**kwargs)
+        for name in cls.model_fields.keys() - Trace.model_fields.keys():
+            if not any(name in vars(owner) for owner in cls.__mro__):
+                setattr(cls, name, RecordedField(name, "a trace"))
 
     def model_post_init(self, context: Any, /) -> None:
         """Take snapshots of a subclass's own fields, and share the set of given ones among all traces."""
@@ -202,7 +210,9 @@ class _InteractionsOf:
         raise AttributeError("interactions of a trace cannot be set: they were recorded")
 
 
-setattr(Trace, "interactions", _InteractionsOf())  # noqa: B010 - in the class body it would be taken for a default
+# In the class body they would be taken for defaults.
+setattr(Trace, "interactions", _InteractionsOf())  # noqa: B010
+setattr(Trace, "annotations", RecordedField("annotations", "a trace"))  # noqa: B010
 
 
 def count_turns(trace: Trace) -> int:
