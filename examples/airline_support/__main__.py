@@ -49,8 +49,7 @@ def main() -> None:
     suite = suite_of(load_conversations()).run_sync(return_exception=True, verbose=False)
     shown = _chosen(suite, options.show)
     report, junit = options.out / "report.json", options.out / "junit.xml"
-    options.out.mkdir(parents=True, exist_ok=True)
-    report.write_text(suite.model_dump_json(indent=2), encoding="utf-8")
+    suite.to_report_json(report, indent=2)
     suite.to_junit_xml(junit)
 
     # The longest first: what sums it up ends on the screen.

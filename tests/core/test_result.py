@@ -515,16 +515,11 @@ def test_later_changes_do_not_reach_the_details_of_a_result():
     assert own.details["shared"] == [1]
 
 
-def test_the_repr_shows_what_differs_from_the_defaults():
-    assert repr(CheckResult.success()) == "CheckResult(status=<CheckStatus.PASS: 'pass'>, details={}, metrics=[])"
-    result = CheckResult.failure("no", {"a": NoRepr()}, [Metric(name="m", value=1)])
-    shown = repr(result)
-    assert shown.startswith(
-        "CheckResult(status=<CheckStatus.FAIL: 'fail'>, message='no', details=<dict object whose repr"
-    )
-    assert shown.endswith("metrics=[Metric(name='m', value=1)])")
-    assert "timing" not in repr(TestCase(trace=Trace(), checks=[]).run_sync())
-    assert repr(TestCaseResult(name="t")) == "TestCaseResult(results=[], name='t')"
+def test_the_repr_is_a_line_and_survives_what_a_result_holds():
+    assert repr(CheckResult.success()) == "<CheckResult PASS>"
+    shown = repr(CheckResult.failure("no", {"a": NoRepr()}, [Metric(name="m", value=1)]))
+    assert shown == "<CheckResult FAIL: no; m=1>"
+    assert repr(TestCaseResult(name="t")).startswith("<TestCaseResult PASS 't'")
 
 
 @pytest.mark.parametrize("make", [TestCaseResult, lambda: ScenarioResult(scenario_name="s", final_trace=Trace())])
@@ -542,7 +537,7 @@ def test_a_failed_assertion_names_what_failed_and_hides_its_own_frames():
         (case, "test case 'case': FAIL"),
         (result_of("fail"), "test case: FAIL"),
         (scenario, "scenario 's': FAIL"),
-        (suite, "suite 'all': 0 of 1 scenarios passed: FAIL"),
+        (suite, "suite 'all': FAIL (0 of 1 scenario passed, 1 failed)"),
     ):
         with pytest.raises(AssertionError) as caught:
             result.assert_passed()
