@@ -294,6 +294,14 @@ def test_a_check_of_ones_own_is_made_like_the_others() -> None:
         Short(limi=3)
 
 
+@pytest.mark.parametrize("cls", [Equals, StringMatching, FnCheck, TestCase, Interaction, Trace])
+def test_fields_are_given_by_name(cls: Any) -> None:
+    with pytest.raises(
+        TypeError, match=rf"^{cls.__name__} takes its fields by name, and got 'EUR' .*Its fields are: \w+"
+    ):
+        cls("EUR")
+
+
 def test_the_root_of_a_family_is_not_made() -> None:
     with pytest.raises(ValidationError, match="kind"):
         Check(name="x")

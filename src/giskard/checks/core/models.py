@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, get_args
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -39,6 +39,7 @@ __all__ = [
     "read_result",
     "read_version",
     "refuse_unknown",
+    "refuse_unnamed",
     "share_fields_set",
 ]
 
@@ -119,6 +120,21 @@ def refuse_unknown(cls: type[BaseModel], fields: Mapping[str, Any], known: Colle
     raise TypeError(f"{plain_class(cls).__name__} has no field {word!r}{hint} Its fields are: {', '.join(names)}")
 
 
+def refuse_unnamed(cls: type[BaseModel], unnamed: Sequence[Any]) -> NoReturn:
+    """Raise for values that were given without the names of their fields.
+
+    Raises
+    ------
+    TypeError
+        Naming the fields.
+    """
+    name = plain_class(cls).__name__
+    raise TypeError(
+        f"{name} takes its fields by name, and got {unnamed[0]!r:.100} without one; write {name}(field=value). "
+        f"Its fields are: {', '.join(cls.model_fields)}"
+    )
+
+
 def explained(cls: type[BaseModel], error: ValidationError) -> ValidationError:
     """The same error, in which each unknown field says what it may have been meant for."""
     if all(line["type"] != "extra_forbidden" for line in error.errors(include_url=False, include_input=False)):
@@ -163,7 +179,9 @@ class StrictModel(BaseModel):
 
     if not TYPE_CHECKING:  # a type checker knows the fields
 
-        def __init__(self, /, **fields: Any) -> None:
+        def __init__(self, /, *unnamed: Any, **fields: Any) -> None:
+            if unnamed:
+                refuse_unnamed(type(self), unnamed)
             if not fill(self, fields):
                 super().__init__(**fields)
 

@@ -20,9 +20,9 @@ from giskard.checks.core.models import plain_class
 from giskard.checks.core.result import ScenarioAttempt, ScenarioResult, TestCaseResult, roll_up, word_of_case
 from giskard.checks.core.timing import Timing, clock_data
 from giskard.checks.utils.completed import completed
-from giskard.checks.utils.json_safe import json_data, json_safe
+from giskard.checks.utils.json_safe import holds_odd_numbers, json_data, json_safe
 
-__all__ = ["attempt_data", "case_data", "result_text", "result_texts"]
+__all__ = ["attempt_data", "case_data", "data_text", "result_text", "result_texts"]
 
 
 _type_of: Callable[[Any], type[Any]] = type
@@ -35,7 +35,7 @@ class _Unusual(Exception):
 def result_text(result: Any) -> bytes:
     """A result of a scenario or a test case as JSON text, without ``schema_version``."""
     try:
-        return to_json(case_data(result) if type(result) is TestCaseResult else _scenario(result))
+        return data_text(case_data(result) if type(result) is TestCaseResult else _scenario(result))
     except Exception:
         return _text_of_anything(result)
 
@@ -54,12 +54,26 @@ def result_texts(results: Iterable[Any]) -> tuple[list[bytes], list[str]]:
     for result in results:  # one by one: what is put together goes at once
         try:
             data = _scenario(result)
-            texts.append(to_json(data))
+            texts.append(data_text(data))
             statuses.append(data["status"])
         except Exception:
             texts.append(_text_of_anything(result))
             statuses.append(result.status)
     return texts, statuses
+
+
+def data_text(data: dict[str, Any]) -> bytes:
+    """The JSON text of what the functions below give.
+
+    Raises
+    ------
+    Exception
+        When there is something in it that has to be left to pydantic.
+    """
+    text = to_json(data)
+    if holds_odd_numbers(text):
+        raise _Unusual
+    return text
 
 
 def _scenario(result: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 from giskard.checks.core.models import SCHEMA_VERSION
 from giskard.checks.core.result import ScenarioResult, TestCaseResult
-from giskard.checks.core.result_text import attempt_data, case_data
+from giskard.checks.core.result_text import attempt_data, case_data, data_text
 from giskard.checks.export._files import write_atomically
 from giskard.checks.export._results import AnyResult, Member, SuiteView, as_suite
 from giskard.checks.utils.json_safe import json_safe
@@ -85,7 +85,7 @@ def _lines(suite: SuiteView, member: Member) -> Iterator[bytes]:
     for trial, attempt in enumerate(attempts, 1):
         found = {"trial": trial, "status": attempt.status.value}
         try:
-            line = to_json({**head, **found, **_found(attempt)})
+            line = data_text({**head, **found, **_found(attempt)})
         except Exception:  # one broken object must not cost the results of all others
             line = to_json(json_safe({**head, **found, **_dumped(attempt)}))
         yield line + b"\n"

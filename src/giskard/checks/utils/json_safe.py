@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from pydantic import BaseModel, PlainSerializer
 from giskard.checks.utils.frozen import FrozenDict, FrozenList, known_type
 from giskard.checks.utils.plain import is_mock_call, is_named_tuple
 
-__all__ = ["JsonSafe", "Shown", "describe", "finite", "json_data", "json_safe", "tagged", "utf8"]
+__all__ = ["JsonSafe", "Shown", "describe", "finite", "holds_odd_numbers", "json_data", "json_safe", "tagged", "utf8"]
 
 # pydantic's serializer stops at 255 levels; what lies deeper is written as text.
 _MAX_DEPTH = 180
@@ -77,14 +78,21 @@ def json_safe(value: Any) -> Any:
 def json_data(value: Any) -> Any:
     """What `json_safe` gives: `value` itself where it is such data already, in plain dicts and lists.
 
-    Only its texts are not looked into: they may hold halves of surrogate pairs.
+    Only its texts and numbers are not looked at; see `holds_odd_numbers`.
     """
     kind = _type_of(value)
+    if kind in _ATOMS:
+        return value
     try:
         data = _plain(value, 0) if kind is FrozenDict or kind is FrozenList else value
+        return data if _is_data(data, 0) else json_safe(value)
     except RecursionError:
         return json_safe(value)
-    return data if _is_data(data, 0) else json_safe(value)
+
+
+def holds_odd_numbers(text: bytes) -> bool:
+    """Whether there may be numbers in a JSON text that `json_safe` would have tagged: NaN, infinities, huge ones."""
+    return b"NaN" in text or b"Infinity" in text or (len(text) > 4_000 and _DIGITS.search(text) is not None)
 
 
 def _plain(value: Any, depth: int) -> Any:
@@ -98,28 +106,25 @@ def _plain(value: Any, depth: int) -> Any:
 
 
 def _is_data(value: Any, depth: int) -> bool:
+    """Whether a value is a dict or a list of atoms, and of such: looked at as a whole, which is the fastest way."""
     kind = _type_of(value)
     if kind is dict:
-        if depth > _DEEP or not _TEXT.issuperset(map(_type_of, value)):
+        if not _TEXT.issuperset(map(_type_of, value)):
             return False
         items = value.values()
     elif kind is list:
-        if depth > _DEEP:  # or a cycle: `json_safe` tells
-            return False
         items = value
-    elif kind is int or kind is float:
-        return -_MANY < value < _MANY  # not NaN
     else:
-        return value is None or kind is str or kind is bool
-    for item in items:
-        if type(item) is str or item is None or item is True or item is False:
-            continue
-        if not _is_data(item, depth + 1):
-            return False
-    return True
+        return False
+    if _ATOMS.issuperset(map(_type_of, items)):
+        return True
+    if depth > _DEEP:  # or a cycle: `json_safe` tells
+        return False
+    return all([_is_data(item, depth + 1) for item in items if _type_of(item) not in _ATOMS])
 
 
-_MANY = 2**63
+_ATOMS: frozenset[type[Any]] = frozenset({str, int, float, bool, type(None)})
+_DIGITS = re.compile(rb"[0-9]{4000}")
 _DEEP = 100
 _TEXT: frozenset[type[Any]] = frozenset({str})
 _type_of: Callable[[Any], type[Any]] = type

@@ -15,7 +15,7 @@ from pydantic import (
     WrapSerializer,
 )
 
-from giskard.checks.core.models import explained
+from giskard.checks.core.models import explained, refuse_unnamed
 from giskard.checks.core.types import In, Out
 from giskard.checks.utils.equality import equal
 from giskard.checks.utils.frozen import FrozenDict, freeze, view
@@ -68,7 +68,9 @@ class Interaction(BaseModel, Generic[In, Out], frozen=True):
 
     if not TYPE_CHECKING:  # a type checker knows the fields
 
-        def __init__(self, **fields: Any) -> None:
+        def __init__(self, /, *unnamed: Any, **fields: Any) -> None:
+            if unnamed:
+                refuse_unnamed(type(self), unnamed)
             if type(self) is Interaction and fields.keys() == _FIELDS:  # any values are right
                 record(fields["inputs"], fields["outputs"], None, self, _FIELDS)
                 return

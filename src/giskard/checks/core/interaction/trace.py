@@ -12,7 +12,14 @@ from typing_extensions import TypeVar
 from giskard.checks.core import late
 from giskard.checks.core.interaction._interactions import Interactions, InteractionsSchema
 from giskard.checks.core.interaction.interaction import Interaction, Recorded, RecordedField
-from giskard.checks.core.models import construct, known_names, plain_class, refuse_unknown, share_fields_set
+from giskard.checks.core.models import (
+    construct,
+    known_names,
+    plain_class,
+    refuse_unknown,
+    refuse_unnamed,
+    share_fields_set,
+)
 from giskard.checks.core.types import MISSING, In, Out
 from giskard.checks.utils.completed import completed
 from giskard.checks.utils.equality import equal
@@ -75,7 +82,9 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
     interactions: Annotated[Sequence[Interaction[In, Out]], InteractionsSchema] = Field(default_factory=_no_turns)
     annotations: Annotated[dict[str, Any], *Recorded] = Field(default_factory=lambda: _EMPTY)
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, /, *unnamed: Any, **fields: Any) -> None:
+        if unnamed:
+            refuse_unnamed(type(self), unnamed)
         if type(self) is Trace and len(fields) == 1 and _are_turns(turns := cast("Any", fields.get("interactions"))):
             # What the validator would do, at a third of its cost: most traces are made like this.
             _set(self, "__dict__", {"interactions": FrozenList(turns), "annotations": _EMPTY})
