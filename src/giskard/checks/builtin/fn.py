@@ -11,10 +11,10 @@ from pydantic import AfterValidator, Field, PlainValidator
 from giskard.checks.core.attempt import off_the_loop
 from giskard.checks.core.check import Check, CodeCheck, NoVerdict
 from giskard.checks.core.exceptions import NoFreeThreadError
-from giskard.checks.core.result import CheckResult, CheckStatus, Verdict
+from giskard.checks.core.result import CheckResult, CheckStatus, Severity, Verdict
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.utils.codec import import_callable
-from giskard.checks.utils.frozen import FrozenDict, freeze
+from giskard.checks.utils.frozen import FrozenDict, freeze, type_name
 from giskard.checks.utils.injectable import is_async_callable
 
 __all__ = ["FnCheck", "from_fn"]
@@ -81,8 +81,7 @@ class FnCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             return answer
         if not isinstance(answer, bool) and not _is_numpy_bool(answer):
             raise NoVerdict(
-                f"the function returned {answer!r:.200} ({type(answer).__name__}), expected True, False or a "
-                "CheckResult",
+                f"the function returned {answer!r:.200} ({type_name(answer)}), expected True, False or a CheckResult",
                 kind="bad_type",
                 details=self.details,
             )
@@ -108,12 +107,18 @@ def from_fn(
     success_message: str | None = None,
     failure_message: str | None = None,
     details: dict[str, Any] | None = None,
+    id: str | None = None,
+    severity: Severity = "error",
+    timeout: float | None = None,
 ) -> FnCheck:
     """A `FnCheck` of `fn`; see there."""
     return FnCheck(
         fn=fn,
         name=name,
         description=description,
+        id=id,
+        severity=severity,
+        timeout=timeout,
         success_message=success_message,
         failure_message=failure_message,
         details=details or {},

@@ -159,6 +159,9 @@ def explained(cls: type[BaseModel], error: ValidationError) -> ValidationError:
             if kind not in _standard_types():
                 kind = PydanticCustomError(cast("Any", kind), "{message}", {"message": line["msg"]})
         lines.append(InitErrorDetails(type=kind, loc=line["loc"], input=line["input"], ctx=line.get("ctx", {})))
+    lines.sort(
+        key=lambda line: not isinstance(line["type"], PydanticCustomError) or line["type"].type != "unknown_field"
+    )
     return ValidationError.from_exception_data(error.title, lines)
 
 

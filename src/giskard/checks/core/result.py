@@ -81,6 +81,10 @@ class ScenarioStatus(StrEnum):
     SKIP = "skip"
 
 
+# Phases of an error that say what ended a run, not what was being done: the message says it too.
+_ENDINGS = ("limit", "cancelled")
+
+
 class TestCaseError(Result):
     """Why a test case could not be executed.
 
@@ -113,8 +117,13 @@ class TestCaseError(Result):
 
     def summary(self) -> str:
         """The exception's type, the phase when it is known, and the message, in a line."""
-        phase = f" during {self.phase}" if self.phase else ""
-        return f"{self.exception_type}{phase}: {self.message}"
+        during = f" during {self.activity}" if self.activity else ""
+        return f"{self.exception_type}{during}: {self.message}"
+
+    @property
+    def activity(self) -> str | None:
+        """The phase, when it says what was being done."""
+        return None if self.phase in _ENDINGS else self.phase
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {one_line(self.summary(), 1_000)}>"

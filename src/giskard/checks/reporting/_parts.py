@@ -161,7 +161,7 @@ def labelled(
 def error_rows(page: Page, error: TestCaseError, width: int, limits: Limits) -> Iterator[Row]:
     """What kept a step from being finished, and where it was raised."""
     glyph, style = mark_of(page, "error")
-    phase = f" during {error.phase.replace('_', ' ')}" if error.phase else ""
+    phase = f" during {error.activity.replace('_', ' ')}" if error.activity else ""
     kind = f" [{page.line(error.error_kind, 60)}]" + (" may pass when tried again" if error.retryable else "")
     name = page.line(f"{error.exception_type}{phase}")
     head: Row = [(glyph, style), (" ", ""), (name, "bold"), (kind, "dim")]
