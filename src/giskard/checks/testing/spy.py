@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncGenerator, Callable
-from typing import Annotated, Any, Generic, Self, cast
+from typing import Annotated, Any, Final, Generic, Self, cast
 from unittest.mock import AsyncMock, MagicMock
 
 from pydantic import PlainSerializer, PlainValidator, field_validator, model_validator
@@ -80,6 +80,7 @@ class WithSpy(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     async def generate(self, trace: TraceT) -> AsyncGenerator[Interaction[In, Out], TraceT]:
         """Yield the inner spec's interactions, each with the calls of its turn."""
+        __tracebackhide__ = True
         with patched(self.target) as patch:
             spy = _Recorder(self.target, patch, self.passthrough)
             turns = self.interaction_generator.generate(trace)
@@ -106,15 +107,20 @@ class WithSpy(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
         return interaction.model_copy(update={"metadata": metadata})
 
 
+# One for all: a mock counts its calls without a lock, and to make an AsyncMock parses code, which two threads at a
+# time must not do in Python 3.11 ("AST constructor recursion depth mismatch").
+_lock: Final = threading.Lock()
+
+
 class _Recorder:
     """Records the calls of one scenario in a mock."""
 
     def __init__(self, target: str, patch: Patch, passthrough: bool) -> None:
         # A real async function is awaited itself: there the mock only records.
         kind = AsyncMock if patch.is_async and not passthrough else MagicMock
-        self._mock: Any = kind(name=target)
+        with unspied(), _lock:
+            self._mock: Any = kind(name=target)
         self._passthrough = passthrough
-        self._lock = threading.Lock()  # a mock counts its calls without one
         self.closed = False
 
     def call(self, real: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -122,8 +128,10 @@ class _Recorder:
         with unspied():
             frozen_args = [freeze(value) for value in args]
             frozen_kwargs = {name: freeze(value) for name, value in kwargs.items()}
-            with self._lock:
+            with _lock:
                 answer = self._mock(*frozen_args, **frozen_kwargs)
+                if isinstance(self._mock, AsyncMock):
+                    _ = self._mock.return_value  # it is made here, and not by whoever awaits the answer
         return real(*args, **kwargs) if self._passthrough else answer
 
     def attribute(self, real: Any, name: str) -> Any:
@@ -132,7 +140,7 @@ class _Recorder:
 
     def take(self) -> dict[str, Any]:
         """The calls since the last time."""
-        with unspied(), self._lock:
+        with unspied(), _lock:
             mock = self._mock
             calls = {
                 "call_count": mock.call_count,
