@@ -46,6 +46,11 @@ def made_by(make: Callable[[], Any]) -> Any:
     return values, sorted(made.model_fields_set), made.__pydantic_extra__, made.__pydantic_private__
 
 
+def shown(state: Any) -> str:
+    """As a text, since NaN is equal to nothing; sets in order, since theirs hangs on the run."""
+    return repr([sorted(part) if isinstance(part, set) else part for part in state])
+
+
 def is_plain(model: StrictModel, fields: dict[str, Any]) -> bool:
     """Whether the fields were enough without the validator."""
     return _plain_fields.fill(model.__class__.__new__(model.__class__), fields)
@@ -76,7 +81,7 @@ VALUES = st.sampled_from([*SCALARS, *WORDS, *CONTAINERS, *CHECKS, *OBJECTS])
 def test_every_class_makes_what_its_validator_makes(cls: type[Any], data: st.DataObject) -> None:
     names = st.sampled_from([*cls.model_fields, "kind", "schema_version", "keywrd"])
     fields = data.draw(st.dictionaries(names, VALUES, max_size=4))
-    assert repr(made_by(lambda: cls(**fields))) == repr(made_by(lambda: by_validator(cls, fields)))
+    assert shown(made_by(lambda: cls(**fields))) == shown(made_by(lambda: by_validator(cls, fields)))
 
 
 @pytest.mark.parametrize(
