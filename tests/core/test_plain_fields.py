@@ -316,7 +316,7 @@ def test_the_root_of_a_family_is_not_made() -> None:
 @given(inputs=VALUES, outputs=VALUES)
 def test_an_interaction_is_what_its_validator_makes(inputs: Any, outputs: Any) -> None:
     fields = {"inputs": inputs, "outputs": outputs}
-    assert repr(made_by(lambda: Interaction(**fields))) == repr(made_by(lambda: by_validator(Interaction, fields)))
+    assert shown(made_by(lambda: Interaction(**fields))) == shown(made_by(lambda: by_validator(Interaction, fields)))
 
 
 @settings(deadline=None)
