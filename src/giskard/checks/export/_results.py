@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from giskard.checks.core.result import ScenarioResult, TestCaseResult, roll_up
+from giskard.checks.core.result import ScenarioResult, TestCaseResult, roll_up, word_of_case
 
 __all__ = ["AnyResult", "Member", "SuiteLike", "SuiteView", "as_suite"]
 
@@ -40,7 +40,7 @@ class Member:
     @property
     def nothing_checked(self) -> bool:
         """Whether it passed without a single verdict."""
-        return self.source.nothing_checked
+        return self.status == "pass" and not any(step.has_verdict for step in self.steps)
 
     @property
     def turns(self) -> Sequence[Any]:
@@ -109,7 +109,7 @@ def _view(result: Any, name: str, members: list[Member]) -> SuiteView:
 
 
 def _of_scenario(result: ScenarioResult[Any]) -> Member:
-    statuses = [step.status for step in result.steps]
+    statuses = [word_of_case(step) for step in result.steps]
     return Member(
         name=result.scenario_name,
         status=roll_up(statuses),
@@ -122,7 +122,7 @@ def _of_scenario(result: ScenarioResult[Any]) -> Member:
 
 
 def _of_case(result: TestCaseResult) -> Member:
-    status = result.status
+    status = word_of_case(result)
     return Member(
         name=result.name or "test case",
         status=status,
