@@ -13,6 +13,7 @@ WORKLOADS ?=
 ONLY ?= core builtin
 SAMPLE ?=
 SEED ?= 1
+FRESH ?=
 # How long to fuzz, all targets together.
 SECONDS ?= 60
 
@@ -77,8 +78,8 @@ export branches_above_95
 mutate: .venv/.mutmut ## Change the code in small ways: do tests fail? (ONLY=core/check_result.py SAMPLE=25 SEED=1)
 	nice -n 19 $(BIN)/python tests/mutation/run.py $(ONLY) $(if $(SAMPLE),--sample $(SAMPLE)) --seed $(SEED)
 
-mutate-again: .venv/.mutmut ## Run those that survived again, each in a fresh Python and with the tests of now (ONLY=core)
-	nice -n 19 $(BIN)/python tests/mutation/run.py $(ONLY) --again
+mutate-again: .venv/.mutmut ## Run the survivors again; FRESH=1 to mutate also what runs on import (ONLY=core)
+	nice -n 19 $(BIN)/python tests/mutation/run.py $(ONLY) --again $(if $(FRESH),--fresh)
 
 .venv/.mutmut: .venv/.stamp
 	@$(BIN)/pip install --quiet --disable-pip-version-check 'mutmut==3.8.1'

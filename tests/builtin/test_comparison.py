@@ -1,6 +1,7 @@
 """Equals, NotEquals, LessThan, LessThanEquals, GreaterThan, GreaterThanEquals."""
 
 import asyncio
+import copy
 import datetime as dt
 from collections import namedtuple
 from decimal import Decimal
@@ -390,3 +391,63 @@ def test_orderings_agree_with_each_other(actual, expected):
         assert got[GreaterThan] != got[LessThanEquals]
         equal = status(Equals(expected_value=expected), actual) == "pass"
         assert equal is (got[LessThanEquals] == got[GreaterThanEquals] == "pass")
+
+
+nested = st.recursive(
+    st.one_of(
+        values.filter(lambda value: value is not NAN), st.dates(), st.decimals(-3, 3, places=1), st.binary(max_size=2)
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.tuples(inner, inner),
+        st.dictionaries(st.text(max_size=2), inner, max_size=3),
+        st.builds(lambda name: Item(name=name), st.text(max_size=2)),
+    ),
+    max_leaves=6,
+)
+forms = st.sampled_from([None, "NFC", "NFKC"])
+
+
+@given(nested, forms)
+def test_every_value_equals_itself_and_its_copy(value, form):
+    for expected in (value, copy.deepcopy(value)):
+        assert status(Equals(expected_value=expected, normalization_form=form), value) == "pass"
+        assert status(NotEquals(expected_value=expected, normalization_form=form), value) == "fail"
+
+
+@given(nested, nested, forms)
+def test_it_makes_no_difference_which_of_two_values_is_expected(one, other, form):
+    there = status(Equals(expected_value=other, normalization_form=form), one)
+    back = status(Equals(expected_value=one, normalization_form=form), other)
+    assert there == back
+    assert there in ("pass", "fail")
+    opposite = {"pass": "fail", "fail": "pass"}
+    assert status(NotEquals(expected_value=other, normalization_form=form), one) == opposite[there]
+
+
+@given(nested, nested)
+def test_orderings_are_antisymmetric(one, other):
+    turned = {
+        LessThan: GreaterThan,
+        GreaterThan: LessThan,
+        LessThanEquals: GreaterThanEquals,
+        GreaterThanEquals: LessThanEquals,
+    }
+    for cls, mirrored in turned.items():
+        there, back = status(cls(expected_value=other), one), status(mirrored(expected_value=one), other)
+        assert there == back
+    if status(LessThan(expected_value=other), one) == "pass":
+        assert status(LessThan(expected_value=one), other) == "fail"
+        assert status(Equals(expected_value=one), other) == "fail"
+    both = {status(LessThanEquals(expected_value=b), a) for a, b in ((one, other), (other, one))}
+    if both == {"pass"}:
+        assert status(Equals(expected_value=one), other) == "pass"
+
+
+@given(st.lists(nested, max_size=4), nested)
+def test_match_is_about_each_item(items, expected):
+    states = [status(Equals(expected_value=expected), item) for item in items]
+    found = {how: status(Equals(expected_value=expected, match=how), items) for how in ("any", "all", "none")}
+    assert found["any"] == ("pass" if "pass" in states else "fail")
+    assert found["none"] == ("pass" if "pass" not in states else "fail")
+    assert found["all"] == ("error" if not items else "pass" if set(states) == {"pass"} else "fail")

@@ -285,3 +285,9 @@ def test_a_code_check_without_a_verdict_or_the_words_for_a_pass_says_so():
         results(Empty())
     with pytest.raises(NotImplementedError, match=r"Wordless does not implement passed\(values, found\)"):
         asyncio.run(Wordless().run(TRACE))
+
+
+def test_no_verdict_is_an_exception_with_its_message():
+    problem = NoVerdict("cannot tell", kind="bad_type")
+    assert str(problem) == "cannot tell"
+    assert list(problem.verdict().metrics) == []

@@ -1,5 +1,6 @@
 """Our walk over live objects against python-jsonpath's own evaluation of plain data, and fuzz."""
 
+import json
 from collections import OrderedDict, UserDict, UserList, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import make_dataclass
@@ -115,6 +116,65 @@ def test_selectors_select_what_the_library_selects(data, path):
 @example({"a": [{"b": 1}, {"b": 2}]}, ".a[?@.b > 1]")
 def test_filters_select_what_the_library_selects(data, path):
     assert resolve(data, f"trace{path}") == expected(data, path)
+
+
+# --- names -------------------------------------------------------------------------------
+
+# Letters of many scripts, one beyond U+FFFF among them: what may stand after a dot.
+DOTTED = "aZ_ßéяжλ名前हा안あ\U00010400😀"
+dotted = st.text(DOTTED, min_size=1, max_size=4)
+# Control characters are left out: the library refuses their escapes, which RFC 9535 has.
+letters = st.characters(exclude_categories=["Cc", "Cs"])
+any_name = st.one_of(
+    dotted, st.text(letters, max_size=4), st.sampled_from(["", " ", "'", '"', "\\", "a.b", "[0]", "*", "ß-1"])
+)
+named_trees = st.recursive(
+    scalars,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(any_name, inner, max_size=3)),
+    max_leaves=12,
+)
+
+
+def in_quotes(name, quote):
+    """A name in brackets, with what has to be escaped between these quotes escaped."""
+    escaped = json.dumps(name, ensure_ascii=False)[1:-1]
+    if quote == "'":
+        escaped = escaped.replace('\\"', '"').replace("'", "\\'")
+    return f"{quote}{escaped}{quote}"
+
+
+@st.composite
+def named_paths(draw):
+    """Data, a path into it by names of its own and others, and the same path as the library can read it."""
+    root = draw(st.dictionaries(dotted, named_trees, min_size=1, max_size=3))
+    ours, theirs, value = "", "", root
+    for _ in range(draw(st.integers(1, 4))):
+        own = list(value) if isinstance(value, dict) else []
+        kind = draw(st.sampled_from(["name", "name", "index", "*", ".."]))
+        if not ours or kind in ("name", ".."):
+            name = draw(st.sampled_from(own)) if own and draw(st.booleans()) else draw(any_name if ours else dotted)
+            quoted = in_quotes(name, draw(st.sampled_from("\"'")))
+            by_dot = not ours or (set(name) <= set(DOTTED) and name and draw(st.booleans()))
+            down = ".." if kind == ".." and ours else ""
+            ours += (f"{down or '.'}{name}") if by_dot else f"{down}[{quoted}]"
+            theirs += f"{down}[{in_quotes(name, chr(34))}]"
+            value = value.get(name) if isinstance(value, dict) else None
+        else:
+            index = draw(st.integers(-3, 3)) if kind == "index" else "*"
+            ours += f"[{index}]"
+            theirs += f"[{index}]"
+            found = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+            value = found[0] if found else None
+    return root, ours, theirs
+
+
+@given(named_paths())
+def test_names_in_any_script_select_what_the_library_selects(case):
+    data, ours, theirs = case
+    query = reference.compile(f"${theirs}")
+    found = query.findall(data)
+    want = found if not query.singular_query() else found[0] if found else NoMatch(f"trace{ours}")
+    assert resolve(data, f"trace{ours}") == want
 
 
 # --- shapes ------------------------------------------------------------------------------

@@ -146,3 +146,20 @@ def test_a_misspelt_field_says_which_one_was_probably_meant():
         Interaction[str, str](inputs="q", outputs="a", metdata={})
     with pytest.raises(ValidationError, match="valid integer"):
         Interaction[int, str](inputs="q", outputs="a")
+
+
+def test_the_metadata_counts_as_given_when_it_was():
+    plain, given = Interaction(inputs=1, outputs=2), Interaction(inputs=1, outputs=2, metadata={"a": 1})
+    assert plain.model_dump(exclude_unset=True) == {"inputs": 1, "outputs": 2}
+    assert given.model_dump(exclude_unset=True) == {"inputs": 1, "outputs": 2, "metadata": {"a": 1}}
+    assert Interaction.model_validate({"inputs": 1, "outputs": 2}).model_fields_set == {"inputs", "outputs"}
+
+
+def test_a_copy_shares_what_nobody_can_change():
+    turn = Interaction(inputs={"order": Order(items=["a"])}, outputs=[1])
+    update = ["later"]
+    for deep in (False, True):
+        again = turn.model_copy(update={"outputs": update}, deep=deep)
+        assert vars(again)["inputs"] is vars(turn)["inputs"]
+        update.append("mine")
+        assert again.outputs == update[:-1]

@@ -119,7 +119,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("key", BAD, ids=lambda key: repr(key[:30]))
+@pytest.mark.parametrize("key", BAD, ids=lambda key: repr(key[:30]).replace("\\", "/"))
 def test_bad_syntax_is_an_error_that_names_the_path(key):
     with pytest.raises(PathSyntaxError) as caught:
         resolve(EMPTY, key)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import (
     AfterValidator,
+    AliasPath,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -219,6 +220,10 @@ class Aliased(StrictModel):
     word: str = Field(alias="text")
 
 
+class ReadFromAPath(StrictModel):
+    word: str = Field(validation_alias=AliasPath("text", 0))
+
+
 class ValidatedDefault(StrictModel):
     word: Annotated[str, AfterValidator(lambda value: value.upper())] = Field(default="abc", validate_default=True)
 
@@ -249,7 +254,18 @@ class Word(StrictModel):
 
 
 ODD = [Stripped, Lax, Private, AfterInit, FieldValidated, Before, Wrapped, After, AfterWithInfo, Marked, MarkedAfter]
-ODD += [MarkedTwice, MarkedWithInfo, Bounded, Aliased, ValidatedDefault, MadeOfOthers, MutableDefault, Choices, Numbers]
+ODD += [
+    ReadFromAPath,
+    MarkedTwice,
+    MarkedWithInfo,
+    Bounded,
+    Aliased,
+    ValidatedDefault,
+    MadeOfOthers,
+    MutableDefault,
+    Choices,
+    Numbers,
+]
 
 
 @pytest.mark.parametrize("cls", ODD, ids=lambda cls: cls.__name__)

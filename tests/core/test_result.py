@@ -7,7 +7,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError, computed_field
 from rich.console import Console
@@ -32,7 +32,8 @@ from giskard.checks import (
     Trace,
     Usage,
 )
-from giskard.checks.core.result import roll_up
+from giskard.checks.core.result import ScenarioAttempt, roll_up
+from giskard.checks.core.timing import Timing
 
 STATUSES = ["pass", "fail", "error", "skip"]
 
@@ -305,6 +306,86 @@ def test_json_values_come_back_equal(inputs, outputs, details):
     assert loaded == result
     assert loaded.final_trace.last.inputs == inputs
     assert loaded.steps[0].results[0].details == details
+
+
+odd = st.one_of(
+    json_values,
+    any_text,
+    st.floats(),
+    st.binary(max_size=3),
+    st.complex_numbers(),
+    st.decimals(),
+    st.datetimes(),
+    st.sets(st.integers(), max_size=2),
+    st.just(10**5000),
+    st.builds(Opaque),
+    st.dictionaries(st.integers() | any_text, json_values, max_size=2),
+)
+optional_text = st.none() | any_text
+timings = st.none() | st.builds(
+    Timing, st.datetimes(timezones=st.just(dt.UTC)), st.floats(0, 1e9), st.none() | st.floats(0, 1e9)
+)
+usages = st.none() | st.builds(Usage, calls=st.none() | st.integers(0), cost=st.none() | st.floats(0, 1e6))
+check_results = st.builds(
+    CheckResult,
+    status=st.sampled_from(list(CheckStatus)),
+    message=optional_text,
+    details=st.dictionaries(any_text, odd, max_size=3),
+    metrics=st.lists(
+        st.builds(Metric, name=any_text, value=st.integers(-9, 9) | st.floats(allow_nan=False)), max_size=2
+    ),
+    check_id=optional_text,
+    severity=st.sampled_from(["error", "warning"]),
+    error_kind=st.sampled_from([None, "timeout", "my own"]),
+    retryable=st.booleans(),
+    usage=usages,
+    timing=timings,
+)
+errors = st.none() | st.builds(
+    TestCaseError, message=any_text, exception_type=any_text, traceback=optional_text, phase=optional_text
+)
+case_results = st.builds(
+    TestCaseResult,
+    results=st.lists(check_results, max_size=2),
+    duration_ms=st.integers(0, 9),
+    last_interaction_index=st.none() | st.integers(0, 9),
+    error=errors,
+    name=optional_text,
+    timing=timings,
+)
+traces = st.builds(
+    lambda turns, note: Trace(
+        interactions=[Interaction(inputs=i, outputs=o) for i, o in turns], annotations={"n": note}
+    ),
+    st.lists(st.tuples(odd, odd), max_size=2),
+    odd,
+)
+scenario_results = st.builds(
+    ScenarioResult,
+    scenario_name=any_text,
+    steps=st.lists(case_results, max_size=2),
+    final_trace=traces,
+    tags=st.lists(any_text, max_size=2),
+    multiple_runs=st.integers(1, 3),
+    runs_executed=st.integers(1, 3),
+    timing=timings,
+    earlier_attempts=st.lists(
+        st.builds(ScenarioAttempt, steps=st.lists(case_results, max_size=1), final_trace=traces, timing=timings),
+        max_size=1,
+    ),
+)
+suite_results = st.builds(
+    SuiteResult, results=st.lists(scenario_results, max_size=2), recommendation=optional_text, suite_name=optional_text
+)
+
+
+@given(st.one_of(check_results, case_results, scenario_results, suite_results))
+@settings(suppress_health_check=[HealthCheck.too_slow])
+def test_what_was_saved_loaded_and_saved_again_is_the_same(result):
+    loaded = through_json(result)
+    assert loaded.model_dump_json() == result.model_dump_json()
+    assert loaded == type(result).model_validate_json(loaded.model_dump_json())
+    assert type(result).model_validate(result.model_dump()).model_dump_json() == result.model_dump_json()
 
 
 @given(any_text)

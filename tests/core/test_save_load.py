@@ -16,12 +16,15 @@ from pydantic import BaseModel, TypeAdapter, ValidationError, computed_field
 from giskard.checks import (
     MISSING,
     AllOf,
+    AnyOf,
     Check,
     Equals,
     FnCheck,
+    GreaterThan,
     Interact,
     Interaction,
     InteractionSpec,
+    JsonValid,
     Not,
     Scenario,
     Step,
@@ -311,6 +314,79 @@ def test_special_values():
     ):
         assert again_once(Interact(inputs=value)).inputs == value
     assert str(again_once(Interact(inputs=Decimal("1.10"))).inputs) == "1.10"
+
+
+# --- whole tests -----------------------------------------------------------------------------------------
+
+words = st.text(st.characters(codec="utf-8"), max_size=5)
+seconds = st.none() | st.floats(0.001, 1e6)
+who = st.fixed_dictionaries(
+    {},
+    optional={"name": words, "description": words, "id": words, "severity": st.just("warning"), "timeout": seconds},
+)
+paths = st.sampled_from(["trace.last.outputs", "trace.interactions[*].inputs", "trace..名前", "trace.x[?@.a == 'b']"])
+leaf_checks = st.one_of(
+    st.builds(lambda v, key, own: Equals(expected_value=v, target_key=key, **own), values, paths, who),
+    st.builds(lambda key, own: GreaterThan(expected_value_key=key, match="all", **own), paths, who),
+    st.builds(lambda v, own: StringMatching(keyword=f"x{v}", **own), words, who),
+    st.builds(lambda own: FnCheck(fn=always, **own), who),
+    st.builds(lambda key, own: JsonValid(target_key=key, expected_schema={"type": "object"}, **own), paths, who),
+)
+checks = st.recursive(
+    leaf_checks,
+    lambda inner: st.one_of(
+        st.builds(lambda check, own: Not(check=check, **own), inner, who),
+        st.builds(lambda each, own: AllOf(checks=each, **own), st.lists(inner, min_size=1, max_size=2), who),
+        st.builds(lambda each, own: AnyOf(checks=each, **own), st.lists(inner, min_size=1, max_size=2), who),
+    ),
+    max_leaves=3,
+)
+metadata = st.dictionaries(keys, values, max_size=2)
+recorded = st.builds(lambda i, o, m: Interaction(inputs=i, outputs=o, metadata=m), values, values, metadata)
+specs = st.builds(
+    lambda i, o, m, t: Interact(inputs=i, outputs=o, metadata=m, timeout=t),
+    values | st.just(users),
+    values | st.sampled_from([agent, MISSING]),
+    metadata,
+    seconds,
+)
+scenarios = st.builds(
+    Scenario,
+    name=words,
+    steps=st.lists(
+        st.builds(Step, interacts=st.lists(recorded | specs, max_size=2), checks=st.lists(checks, max_size=2)),
+        max_size=2,
+    ),
+    annotations=metadata,
+    trace_type=st.sampled_from([None, Shop]),
+    target=st.sampled_from([MISSING, None, agent]),
+    multiple_runs=st.integers(1, 5),
+    tags=st.lists(words, max_size=2),
+    timeout=seconds,
+)
+cases = st.builds(
+    TestCase,
+    name=st.none() | words,
+    trace=st.builds(Trace, interactions=st.lists(recorded, max_size=2), annotations=metadata),
+    checks=st.lists(checks, max_size=2),
+)
+suites = st.builds(Suite, name=words, scenarios=st.lists(scenarios | cases, max_size=2), target=st.just(agent))
+
+
+@given(st.one_of(scenarios, cases, suites, checks))
+def test_what_was_saved_loaded_and_saved_again_is_the_same(model):
+    text = model.model_dump_json()
+    data = json.loads(text)
+    assert model.model_dump(mode="json") == data or "NaN" in text
+
+    for loaded in (
+        type(model).model_validate_json(text),
+        type(model).model_validate(data),
+        type(model).model_validate(model.model_dump()),
+        type(model).model_validate(model.model_dump(mode="json")),
+    ):
+        assert type(loaded) is type(model)
+        assert loaded.model_dump_json() == text
 
 
 # --- what cannot be saved ----------------------------------------------------------------------------------

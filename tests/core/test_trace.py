@@ -12,7 +12,7 @@ from collections import OrderedDict, defaultdict, deque
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ValidationError, computed_field
+from pydantic import BaseModel, PrivateAttr, ValidationError, computed_field
 
 from giskard.checks import (
     Equals,
@@ -422,3 +422,29 @@ def test_a_class_has_none_of_the_values():
             assert str(missed.value) == name
             with pytest.raises((AttributeError, ValidationError)):
                 setattr(grown(turn(1)) if cls is Trace else turn(1), name, [])
+
+
+class Counted(Trace, frozen=True):
+    _seen: list = PrivateAttr(default_factory=list)
+
+
+def test_a_longer_trace_keeps_what_is_private_to_the_shorter_one():
+    trace = Counted()
+    trace._seen.append("x")
+    assert grown(turn(1), trace=trace)._seen == ["x"]
+
+
+def test_turns_that_replace_others_are_a_snapshot_of_the_list():
+    turns = [turn(1)]
+    trace = Trace(interactions=[turn(9)], annotations={"a": 1}).model_copy(update={"interactions": turns})
+    turns.append(turn(2))
+
+    assert trace.interactions == [turn(1)]
+    assert trace.annotations == {"a": 1}
+    assert trace == Trace(interactions=[turn(1)], annotations={"a": 1})
+    assert vars(trace).keys() == {"interactions", "annotations"}
+
+
+def test_the_repr_of_a_trace_shows_its_turns_once():
+    trace = grown(turn(1), turn(2))
+    assert repr(trace) == f"Trace(interactions=[{turn(1)!r}, {turn(2)!r}], annotations={{}})"

@@ -52,5 +52,5 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 def pytest_sessionfinish(exitstatus: int) -> None:
     """Stop at once: what the tests left unfinished would raise in pytest's own end, and hide how they ended."""
-    if _has_mutant() and exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+    if _has_mutant() and exitstatus in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERNAL_ERROR):
         os._exit(int(exitstatus))

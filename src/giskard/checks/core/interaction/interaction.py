@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self
 
 from pydantic import (
@@ -10,9 +10,9 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PlainSerializer,
     SerializationInfo,
     ValidationError,
-    WrapSerializer,
 )
 
 from giskard.checks.core.models import explained, refuse_unnamed
@@ -24,13 +24,13 @@ from giskard.checks.utils.json_safe import Shown, json_safe
 __all__ = ["Interaction", "Recorded", "RecordedField", "record"]
 
 
-def _dumped(value: Any, write: Callable[[Any], Any], info: SerializationInfo) -> Any:
+def _dumped(value: Any, info: SerializationInfo) -> Any:
     """A recorded value in a dump: JSON never fails, and a Python dump shares nothing that could be changed."""
-    return json_safe(value) if info.mode_is_json() else write(view(value))
+    return json_safe(value) if info.mode == "json" else view(value)
 
 
 # What a snapshot does to a field: frozen after validation, and dumped as it is handed out.
-Recorded = (AfterValidator(freeze), WrapSerializer(_dumped))
+Recorded = (AfterValidator(freeze), PlainSerializer(_dumped))
 
 _EMPTY = FrozenDict()
 _FIELDS = {"inputs", "outputs"}
