@@ -22,7 +22,7 @@ from giskard.checks import (
     Trace,
 )
 from giskard.checks.core.assertions import named, one_line, tally
-from giskard.checks.core.check_result import Findings
+from giskard.checks.core.findings import Findings
 
 
 def fails(message="rude", name="polite", **fields):

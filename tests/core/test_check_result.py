@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from giskard.checks import CheckResult, CheckStatus, Equals, FnCheck, Metric, StringMatching, TestCase, Trace, Usage
-from giskard.checks.core.check_result import Findings, Verdict, any_verdict, counted, passed_with
+from giskard.checks.core.check_result import Verdict, any_verdict, counted, passed_with
+from giskard.checks.core.findings import Findings
 
 METRIC = Metric(name="m", value=1)
 

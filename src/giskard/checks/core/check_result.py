@@ -1,13 +1,12 @@
-"""What a check found, as results show it and as a run keeps it."""
+"""What a check found."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from itertools import chain
-from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
@@ -24,7 +23,6 @@ from giskard.checks.utils.json_safe import JsonSafe, Shown, finite, utf8
 __all__ = [
     "CheckResult",
     "CheckStatus",
-    "Findings",
     "Metric",
     "Outcome",
     "Result",
@@ -32,9 +30,7 @@ __all__ = [
     "Text",
     "Verdict",
     "any_verdict",
-    "complete_result",
     "counted",
-    "make_result",
     "passed_with",
 ]
 
@@ -329,92 +325,6 @@ _new_tuple: Callable[..., Verdict] = tuple[Any, ...].__new__
 def passed_with(found: Any) -> Verdict:
     """A PASS whose message and details are made of `found` when somebody reads them: most are never read."""
     return _new_tuple(Verdict, (_PASS, None, None, (), None, False, found))  # as Verdict(...), at half the cost
-
-
-def make_result(row: Sequence[Any]) -> CheckResult:
-    """The check result that a row of `Findings` stands for."""
-    status, message, details, metrics, error_kind, retryable, found, kind, values, check_id, start, seconds = row
-    if kind is None:
-        return cast("CheckResult", status)
-    if found is not MISSING:
-        message, details = kind.passed(values, found)
-    result = _check_result(status, message, None, metrics, error_kind=error_kind, retryable=retryable)
-    complete_result(result, details or {}, kind, values, check_id=check_id, start=start, seconds=seconds)
-    return result
-
-
-def complete_result(
-    result: CheckResult,
-    details: dict[str, Any],
-    kind: Any,
-    values: Mapping[str, Any],
-    *,
-    check_id: str,
-    start: float,
-    seconds: float,
-) -> None:
-    """Add to a result who its check is (a class of checks, and the values of its fields) and when it ran."""
-    fields = vars(result)
-    fields["details"] = {
-        **details,
-        "duration_ms": int(seconds * 1000),
-        "check_kind": kind.kind or kind.__name__,
-        "check_name": values["name"],
-        "check_description": values["description"],
-        "check_spec": kind.spec_of(values),
-    }
-    fields["check_id"] = check_id
-    fields["severity"] = values["severity"]
-    fields["timing"] = (start, seconds)
-
-
-_WIDTH: Final = len(Verdict._fields) + 5
-_NO_FINDING: Final = (None,) * (_WIDTH - 1)
-
-
-class Findings(list[Any]):
-    """What a run keeps of its checks: a row of `_WIDTH` values for each, one after the other.
-
-    A row holds the fields of the verdict, then the check's class and configuration, its id, the start and the
-    seconds; or a `CheckResult`, and nothing else.  Check results are made of it when somebody reads them: most never
-    are, and a run makes very many.  There are no objects for the rows: the garbage collector would look into
-    each of them, over and over.
-    """
-
-    __slots__ = ()
-
-    def add(self, verdict: Verdict, check: Any, check_id: str, start: float) -> None:
-        """Add the verdict of a check that began at `start`, a reading of ``perf_counter``."""
-        self.extend(verdict)
-        self.extend((check.__class__, check.__dict__, check_id, start, perf_counter() - start))
-
-    def add_result(self, result: CheckResult) -> None:
-        """Add a result that is complete."""
-        self.append(result)
-        self.extend(_NO_FINDING)
-
-    def count(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] - of rows
-        """Of how many checks it tells."""
-        return len(self) // _WIDTH
-
-    def result(self, index: int) -> CheckResult:
-        """What check number `index` found, negative ones counted from the last."""
-        first = index * _WIDTH if index >= 0 else len(self) + index * _WIDTH
-        return make_result(self[first : first + _WIDTH])
-
-    def results(self) -> list[CheckResult]:
-        """What each check found."""
-        return [make_result(self[first : first + _WIDTH]) for first in range(0, len(self), _WIDTH)]
-
-    def statuses(self) -> list[str]:
-        """The status of each, as it counts: a failed check that only warns counts as passed."""
-        return [
-            counted(status.status, status.severity) if values is None else counted(status, values["severity"])
-            for status, values in zip(self[::_WIDTH], self[_WIDTH - 4 :: _WIDTH], strict=True)
-        ]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return list, (self.results(),)
 
 
 def counted(status: CheckStatus, severity: str) -> str:

@@ -12,15 +12,14 @@ from giskard.checks.core.check import Check, CodeCheck, NoVerdict
 from giskard.checks.core.check_result import (
     CheckResult,
     CheckStatus,
-    Findings,
     Verdict,
     any_verdict,
-    complete_result,
 )
 from giskard.checks.core.error_kinds import is_retryable
 from giskard.checks.core.events import EventKind, Observers, RunEvent, RunObserver
 from giskard.checks.core.exceptions import LimitExceededError
 from giskard.checks.core.failures import as_details, error_kind_of, must_stop, text_of
+from giskard.checks.core.findings import Findings, complete_result
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.limits import Limit
 from giskard.checks.core.models import construct

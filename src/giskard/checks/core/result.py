@@ -22,7 +22,6 @@ from giskard.checks.core.assertions import assertion, bracketed, causes, lines_o
 from giskard.checks.core.check_result import (
     CheckResult,
     CheckStatus,
-    Findings,
     Metric,
     Outcome,
     Result,
@@ -34,6 +33,7 @@ from giskard.checks.core.check_result import (
 )
 from giskard.checks.core.document import Document
 from giskard.checks.core.error_kinds import ErrorKind
+from giskard.checks.core.findings import Findings
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import construct, read_result
 from giskard.checks.core.timing import Timing, TimingField

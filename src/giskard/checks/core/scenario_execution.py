@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from giskard.checks.core.attempt import Attempt, cancellations, current_attempt
 from giskard.checks.core.check import Check
-from giskard.checks.core.check_result import CheckResult, Findings
+from giskard.checks.core.check_result import CheckResult
 from giskard.checks.core.events import RunEvent
 from giskard.checks.core.exceptions import InteractionGenerationError, LimitExceededError
 from giskard.checks.core.execution import RunOptions, cancelled, identities, nothing_was_checked, run_checks, skipped
 from giskard.checks.core.failures import failure_of, must_stop, original_of
+from giskard.checks.core.findings import Findings
 from giskard.checks.core.interaction.base import InteractionSpec, extend
 from giskard.checks.core.interaction.interact import Interact, bind_target
 from giskard.checks.core.interaction.interaction import Interaction

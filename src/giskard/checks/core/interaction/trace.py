@@ -186,8 +186,12 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
                 yield name, self.interactions if name == "interactions" else Shown(value)
 
     def __setstate__(self, state: dict[Any, Any]) -> None:
+        fields = state["__dict__"]
+        turns = fields["interactions"]
+        if type(turns) is not Interactions:
+            turns = FrozenList(turns)
         super().__setstate__(
-            {**state, "__dict__": {**state["__dict__"], "annotations": freeze(state["__dict__"]["annotations"])}}
+            {**state, "__dict__": {**fields, "interactions": turns, "annotations": freeze(fields["annotations"])}}
         )
 
     def __eq__(self, other: object) -> bool:
