@@ -84,6 +84,8 @@ def nearest_first(mutant: str, tests: Iterable[str]) -> list[str]:
     """Those of the file of the same name, then the quick ones, up to the seconds that a mutant has."""
     seconds = state().duration_by_test
     stem = "test_" + mutant.rpartition(".")[0].rpartition(".")[2].lstrip("_")
+    if config().forkserver_warmup is ForkServerWarmup.NONE:  # which tests see what runs on import is not recorded
+        tests = {*tests, *(test for test in seconds if Path(test.partition("::")[0]).stem == stem)}
     left, chosen = SECONDS_OF_TESTS, list[str]()
     for test in sorted(tests, key=lambda it: (Path(it.partition("::")[0]).stem != stem, seconds.get(it, 0.0))):
         left -= seconds.get(test, 0.0) + SECONDS_AROUND_A_TEST
