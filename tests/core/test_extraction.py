@@ -314,3 +314,32 @@ def test_a_lookup_costs_next_to_nothing():
     for _ in range(20_000):
         path.resolve(TALK)
     assert time.perf_counter() - begin < 1  # 0.01 s where it was written
+
+
+@pytest.mark.parametrize(
+    ("outputs", "path", "where"),
+    [
+        (
+            {"reply": 1, "fee": 2},
+            "trace.last.outputs.replay",
+            "has no 'replay'; did you mean 'reply'? It has: reply, fee",
+        ),
+        ({"a": 1}, "trace.last.outputs.zzzz", "has no 'zzzz'. It has: a"),
+        ({}, "trace.last.outputs.zzzz", "has no 'zzzz'. It has: nothing"),
+        ({1: 2}, "trace.last.outputs.zzzz", "has no 'zzzz'. It has: 1"),
+        ({f"{i:03}": 1 for i in range(14)}, "trace.last.outputs.zzzz", "010, 011 and 2 more"),
+        ([1], "trace.last.outputs[5]", "has 1 item, and none at 5"),
+        ([1, 2], "trace.last.outputs[-3]", "has 2 items, and none at -3"),
+        ([], "trace.last.outputs[0]", "has 0 items, and none at 0"),
+        ([1], "trace.last.outputs.a", "is list, which has no names"),
+        ("ab", "trace.last.outputs[0]", "is str, which has no positions"),
+        ("ab", "trace.last.outputs.a", "is str, which has no names"),
+        (None, "trace.last.outputs.a", "is None"),
+        ({"a": {"b c": []}}, "trace.last.outputs.a['b c'][0].x", "outputs.a['b c'] has 0 items, and none at 0"),
+        ({"a": [1]}, "trace.last.outputs.a[?@ > 5]", "nothing in trace.last.outputs.a matches"),
+    ],
+)
+def test_where_a_path_ends_without_a_value(outputs, path, where):
+    trace = Trace(interactions=[Interaction(inputs="q", outputs=outputs)])
+    assert where in compile_path(path).explain(trace)
+    assert compile_path("trace.last.x").explain(Trace()) == "trace.last is None: the trace has no interactions"

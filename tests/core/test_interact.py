@@ -770,3 +770,25 @@ def test_an_error_without_a_text_is_told_with_its_class_and_its_place():
     lines = step.error.traceback.splitlines()
     assert any("test_interact.py" in line and "in answer" in line for line in lines)
     assert "Mute" in lines[-1]
+
+
+def test_a_traceback_that_cannot_be_written_has_the_places_at_least():
+    def answer(inputs):
+        error = SyntaxError("odd")
+        error.lineno, error.text = 1, 5  # traceback expects a text
+        raise error
+
+    (step,) = Scenario("s").interact("q", answer).run_sync(return_exception=True).steps
+    lines = step.error.traceback.splitlines()
+    assert any("test_interact.py" in line and "in answer" in line for line in lines)
+    assert "XX" not in step.error.traceback
+    assert lines[-1] == "SyntaxError"
+
+
+def test_an_input_generator_without_a_call_says_so():
+    class Silent(InputGenerator):
+        pass
+
+    with pytest.raises(NotImplementedError) as refused:
+        Silent()(Trace())
+    assert str(refused.value) == "Silent does not implement __call__(trace, input_type)"

@@ -7,7 +7,7 @@ import pickle
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from giskard.checks import Interaction
+from giskard.checks import Interaction, Trace
 from giskard.checks.core.interaction.interaction import record
 
 
@@ -163,3 +163,17 @@ def test_a_copy_shares_what_nobody_can_change():
         assert vars(again)["inputs"] is vars(turn)["inputs"]
         update.append("mine")
         assert again.outputs == update[:-1]
+
+
+def test_fields_can_be_neither_set_nor_read_past_the_model():
+    turn, empty = Interaction(inputs=1, outputs=2), Interaction.model_construct()
+    for name in ("inputs", "outputs", "metadata"):
+        with pytest.raises(AttributeError) as refused:
+            object.__setattr__(turn, name, 5)
+        assert str(refused.value) == f"{name} of an interaction cannot be set: it was recorded"
+    for name in ("inputs", "outputs"):
+        assert not hasattr(empty, name)
+    with pytest.raises(AttributeError, match="annotations of a trace cannot be set: it was recorded"):
+        object.__setattr__(Trace(), "annotations", {})
+    with pytest.raises(AttributeError, match="interactions of a trace cannot be set: they were recorded"):
+        object.__setattr__(Trace(), "interactions", [])

@@ -152,3 +152,9 @@ def test_the_kind_of_call_is_named():
     with pytest.raises(TypeError) as refused:
         scenario_run(Log(), target=streaming("q"))
     assert "generator" in str(refused.value)
+
+
+def test_the_whole_of_a_refusal():
+    with pytest.raises(ValueError) as refused:
+        scenario_run(Log(), multiple_runs=0)
+    assert str(refused.value) == "multiple_runs is 0, expected at least 1, or None for the scenario's own"

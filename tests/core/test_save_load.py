@@ -465,3 +465,19 @@ def test_an_import_path_may_be_written_by_hand():
     check = Check.model_validate({"kind": "fn", "fn": "builtins:callable"})
 
     assert check.fn is callable
+
+
+def test_a_dump_without_defaults_has_what_differs_from_them():
+    check = Equals(expected_value=3, name="fee", match=None)
+    assert check.model_dump(exclude_defaults=True) == {"kind": "equals", "expected_value": 3, "name": "fee"}
+    assert check.model_dump(exclude_unset=True) == {"kind": "equals", "expected_value": 3, "name": "fee", "match": None}
+    assert "match" not in check.model_dump(exclude_none=True)
+    assert check.model_dump(include={"name"}) == {"kind": "equals", "name": "fee"}
+    assert "name" not in check.model_dump(exclude={"name"})
+
+
+def test_the_first_unknown_field_of_a_trace_is_named():
+    with pytest.raises(TypeError) as refused:
+        Trace(interactions=[], interaction=[])
+    message = "Trace has no field 'interaction'; did you mean 'interactions'? Its fields are: interactions, annotations"
+    assert str(refused.value) == message

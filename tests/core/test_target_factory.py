@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 import pytest
 
 from giskard.checks import Equals, FnCheck, Scenario
+from giskard.checks.core.exceptions import RunInterruptedError
 
 PASSES = Equals(expected_value="a", target_key="trace.last.outputs")
 FAILS = Equals(expected_value="b", target_key="trace.last.outputs")
@@ -133,3 +134,18 @@ def test_the_first_failure_has_no_note_of_itself():
     with pytest.raises(KeyError) as raised:
         Scenario("s", target_factory=contextlib.nullcontext).interact("q", broken).run_sync()
     assert getattr(raised.value, "__notes__", []) == []
+
+
+def test_ctrl_c_while_a_target_is_closed_comes_out_whatever_failed_before():
+    @contextmanager
+    def interrupted():
+        try:
+            yield answer
+        finally:
+            raise KeyboardInterrupt
+
+    def broken(inputs):
+        raise KeyError("first")
+
+    with pytest.raises((KeyboardInterrupt, RunInterruptedError)):
+        Scenario("s", target_factory=interrupted).interact("q", broken).run_sync(return_exception=True)

@@ -142,3 +142,13 @@ def test_run_sync_inside_a_loop_says_what_to_do():
             TestCase(trace=TRACE, checks=[]).run_sync()
 
     asyncio.run(main())
+
+
+def test_a_failed_assertion_hides_its_own_frames():
+    case = TestCase(trace=Trace(), checks=[FnCheck(fn=lambda trace: False, name="never")], name="case")
+    with pytest.raises(AssertionError) as caught:
+        asyncio.run(case.assert_passed())
+    ours = [entry for entry in caught.traceback if entry.path.name in ("testcase.py", "result.py")]
+    assert "never" in str(caught.value)
+    assert ours
+    assert all(entry.ishidden(None) for entry in ours)

@@ -37,10 +37,11 @@ class Score:
     outcomes: Counter[str]
 
     @classmethod
-    def of(cls, codes: dict[str, int | None]) -> Score:
+    def of(cls, codes: dict[str, int | None], names: set[str]) -> Score:
         # 255: the package cannot even be imported, or the tests not be collected.
-        counted = [1 if code == 255 else code for code in codes.values() if code != SAME]
-        return cls(len(counted), Counter(mutmut.status_by_exit_code[code] for code in counted))
+        counted = {name: 1 if code == 255 else code for name, code in codes.items() if code != SAME}
+        outcomes = Counter(mutmut.status_by_exit_code[code] for name, code in counted.items() if name in names)
+        return cls(len(counted), outcomes)
 
     @property
     def tested(self) -> int:
@@ -83,6 +84,8 @@ def nearest_first(mutant: str, tests: Iterable[str]) -> list[str]:
     """Those of the file of the same name, then the quick ones, up to the seconds that a mutant has."""
     seconds = state().duration_by_test
     stem = "test_" + mutant.rpartition(".")[0].rpartition(".")[2].lstrip("_")
+    if config().forkserver_warmup is ForkServerWarmup.NONE:  # which tests see what runs on import is not recorded
+        tests = {*tests, *(test for test in seconds if Path(test.partition("::")[0]).stem == stem)}
     left, chosen = SECONDS_OF_TESTS, list[str]()
     for test in sorted(tests, key=lambda it: (Path(it.partition("::")[0]).stem != stem, seconds.get(it, 0.0))):
         left -= seconds.get(test, 0.0) + SECONDS_AROUND_A_TEST
@@ -153,18 +156,18 @@ def sample(paths: list[str], size: int, seed: int) -> list[str]:
     """The same mutants for the same seed, `size` of each file at most."""
     names: list[str] = []
     for path in paths:
-        every = sorted(mutants(path))
+        every = sorted(name for name, code in mutants(path).items() if code != SAME)
         names += every if len(every) <= size else random.Random(f"{seed} {path}").sample(every, size)
     return names
 
 
-def report(paths: list[str]) -> None:
-    """Print the score of each file and of all, and the names of the mutants that survived."""
+def report(paths: list[str], names: set[str]) -> None:
+    """Print the score of each file and of all, by the mutants of these names, and those that survived."""
     codes = {path: mutants(path) for path in paths}
-    scores = {path: score for path, found in codes.items() if (score := Score.of(found)).total}
+    scores = {path: score for path, found in codes.items() if (score := Score.of(found, names)).total}
     for found in codes.values():
         for name, code in found.items():
-            if code in SURVIVED:
+            if code in SURVIVED and name in names:
                 print(f"survived: {name}")
     print(f"\n{'file':32} {'all':>6} {'tested':>6} {'survived':>8} {'no test':>8} {'timeout':>8} {'score':>8}")
     for path, score in scores.items():
@@ -202,18 +205,16 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="print the scores of what was run before")
     options = parser.parse_args()
     paths = files(options.only)
-    if not options.report:
-        generate(options.children)
-        mark_same_code(paths)
-        names = sample(paths, options.sample or sys.maxsize, options.seed)
-        codes = {name: code for path in paths for name, code in mutants(path).items()}
-        wanted = SURVIVED if options.again else (None,)
-        names = [name for name in names if codes[name] in wanted]
-        if options.fresh:
-            config().forkserver_warmup = ForkServerWarmup.NONE
-        if names:
-            mutmut._run(names, options.children)
-    report(paths)
+    generate(options.children)
+    mark_same_code(paths)
+    names = sample(paths, options.sample or sys.maxsize, options.seed)
+    codes = {name: code for path in paths for name, code in mutants(path).items()}
+    wanted = () if options.report else SURVIVED if options.again else (None,)
+    if options.fresh:
+        config().forkserver_warmup = ForkServerWarmup.NONE
+    if to_run := [name for name in names if codes[name] in wanted]:
+        mutmut._run(to_run, options.children)
+    report(paths, set(names))
 
 
 if __name__ == "__main__":
