@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from giskard.checks import CheckResult, CheckStatus, Equals, FnCheck, Metric, StringMatching, TestCase, Trace, Usage
+from giskard.checks import (
+    CheckResult,
+    CheckStatus,
+    CodeCheck,
+    Equals,
+    FnCheck,
+    Metric,
+    StringMatching,
+    TestCase,
+    Trace,
+    Usage,
+)
 from giskard.checks.core.check_result import Verdict, any_verdict, counted, passed_with
 from giskard.checks.core.findings import Findings
 
@@ -183,3 +194,29 @@ def test_a_verdict_as_a_result():
     assert result == CheckResult.error("why", {"a": 1}, [METRIC], error_kind="timeout", retryable=True)
     assert result.details is not details
     assert Verdict(CheckStatus.SKIP).result() == CheckResult.skip()
+
+
+def test_an_interrupted_run_leaves_whole_rows(monkeypatch):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    findings = Findings()
+    findings.add(Verdict(CheckStatus.PASS, "yes"), Equals(expected_value=1), "first", 0.0)
+    monkeypatch.setattr("giskard.checks.core.findings.perf_counter", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        findings.add(Verdict(CheckStatus.FAIL, "no"), Equals(expected_value=1), "second", 0.0)
+    assert findings.count() == 1
+    assert findings.statuses() == ["pass"]
+    assert [result.message for result in findings.results()] == ["yes"]
+
+
+def test_a_verdict_of_ones_own_counts_as_one():
+    class Own(Verdict):
+        pass
+
+    class Check(CodeCheck):
+        def verdict(self, trace):
+            return Own(CheckStatus.FAIL, "no")
+
+    (result,) = TestCase(trace=Trace(), checks=[Check()]).run_sync().results
+    assert (result.status, result.message) == ("fail", "no")

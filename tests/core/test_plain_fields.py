@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
+import weakref
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -23,6 +25,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import core_schema
 
 import giskard.checks
 from giskard.checks import Check, CheckResult, Equals, FnCheck, Interaction, StringMatching, TestCase, Trace
@@ -237,6 +240,24 @@ class MutableDefault(StrictModel):
     words: list[str] = ["a"]
 
 
+class NestedDefault(StrictModel):
+    words: Any = ([],)
+
+
+class OwnSchema(StrictModel):
+    word: str
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_after_validator_function(refuse_bad, handler(source))
+
+
+def refuse_bad(made: Any) -> Any:
+    if made.word == "bad":
+        raise ValueError("a bad word")
+    return made
+
+
 class Choices(StrictModel):
     word: Literal["abc", 1, True] | None = None
 
@@ -253,7 +274,19 @@ class Word(StrictModel):
     word: str
 
 
-ODD = [Stripped, Lax, Private, AfterInit, FieldValidated, Before, Wrapped, After, AfterWithInfo, Marked, MarkedAfter]
+ODD: list[type[Any]] = [
+    Stripped,
+    Lax,
+    Private,
+    AfterInit,
+    FieldValidated,
+    Before,
+    Wrapped,
+    After,
+    AfterWithInfo,
+    Marked,
+    MarkedAfter,
+]
 ODD += [
     ReadFromAPath,
     MarkedTwice,
@@ -279,6 +312,8 @@ def test_nothing_that_a_class_asks_for_is_left_out(cls: type[StrictModel], field
 def test_a_default_that_can_change_is_copied() -> None:
     MutableDefault().words.append("b")
     assert MutableDefault().words == ["a"]
+    NestedDefault().words[0].append("b")
+    assert NestedDefault().words == ([],)
 
 
 def test_private_attributes_are_there() -> None:
@@ -321,6 +356,22 @@ def test_fields_are_given_by_name(cls: Any) -> None:
         TypeError, match=rf"^{cls.__name__} takes its fields by name, and got 'EUR' .*Its fields are: \w+"
     ):
         cls("EUR")
+
+
+@pytest.mark.parametrize("cls", [Equals, TestCase, Interaction, Trace])
+def test_nothing_but_names_is_offered(cls: Any) -> None:
+    assert not any(it.kind is it.VAR_POSITIONAL for it in inspect.signature(cls).parameters.values())
+
+
+def test_a_class_made_on_the_fly_is_forgotten() -> None:
+    class Passing(StrictModel):
+        word: str = "x"
+
+    kept = weakref.ref(Passing)
+    Passing()
+    del Passing
+    gc.collect()
+    assert kept() is None
 
 
 def test_the_root_of_a_family_is_not_made() -> None:

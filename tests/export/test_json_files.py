@@ -20,7 +20,7 @@ from giskard.checks import (
     Trace,
 )
 from giskard.checks.core.result import ScenarioAttempt
-from giskard.checks.export import to_json_lines, to_report_json
+from giskard.checks.export import to_hub_format, to_json_lines, to_report_json
 
 
 def suite():
@@ -71,8 +71,7 @@ def test_each_attempt_has_its_own_time():
     lines = lines_of(result)
 
     seconds = [line["timing"]["seconds"] for line in lines]
-    assert sum(seconds) == pytest.approx(result.seconds, abs=0.01)
-    assert max(seconds) < result.seconds
+    assert max(seconds) < sum(seconds) <= result.seconds
     starts = [line["timing"]["started_at"] for line in lines]
     assert starts == sorted(starts)
     assert [attempt.seconds for attempt in result.attempts] == pytest.approx(seconds)
@@ -113,13 +112,15 @@ class Broken(Trace, frozen=True):
         raise RuntimeError("no summary")
 
 
-def test_one_broken_trace_does_not_cost_the_others():
+@pytest.mark.parametrize("indent", [None, 2])
+def test_one_broken_trace_does_not_cost_the_others(indent):
     good = Scenario("good").interact("in", "out")
     broken = Scenario("broken", trace_type=Broken).interact("in", "out")
     result = Suite("s", [broken, good]).run_sync(verbose=False)
 
     assert [line["scenario_name"] for line in lines_of(result)] == ["broken", "good"]
-    report = json.loads(to_report_json(result))
+    assert [one["scenario_name"] for one in to_hub_format(result)["results"]] == ["broken", "good"]
+    report = json.loads(to_report_json(result, indent=indent))
     assert [one["scenario_name"] for one in report["results"]] == ["broken", "good"]
     assert report["results"][1]["final_trace"]["last"]["outputs"] == "out"
 
@@ -143,7 +144,7 @@ def test_every_result_writes_itself(tmp_path, method):
         path = tmp_path / method / f"{number}.txt"
         text = getattr(result, method)(path)
         assert path.read_text(encoding="utf-8").rstrip("\n") == text.rstrip("\n")
-        assert os.listdir(path.parent) == [f"{n}.txt" for n in range(number + 1)] or number
+        assert sorted(os.listdir(path.parent)) == [f"{n}.txt" for n in range(number + 1)]
     assert whole.results[0].steps[0].to_hub_format()["total"] == 1
 
 

@@ -283,6 +283,15 @@ def test_a_file_never_outgrows_what_servers_take():
     assert len(list(ET.fromstring(text).iter("testcase"))) == 3_000
 
 
+def nodes_in(root):
+    texts = sum((one.text is not None) + (one.tail is not None) for one in root.iter())
+    return sum(1 for _ in root.iter()) + texts
+
+
+def left_out_of(root):
+    return root.find(".//property[@name='left_out']").get("value")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("granularity", ["scenario", "check"])
 def test_there_are_never_more_nodes_than_servers_take(granularity):
@@ -290,12 +299,24 @@ def test_there_are_never_more_nodes_than_servers_take(granularity):
     many = SuiteResult(results=result.results * 60_000)
 
     root = etree.fromstring(to_junit_xml(many, granularity=granularity).encode())
-    texts = sum((one.text is not None) + (one.tail is not None) for one in root.iter())
-    assert sum(1 for _ in root.iter()) + texts < 250_000
+    assert nodes_in(root) < 250_000
     assert len(root.findall(".//testcase")) == int(root.get("tests"))
     assert len(root.findall(".//failure")) == int(root.get("failures")) == 60_000
-    left_out = root.find(".//property[@name='left_out']").get("value")
-    assert "testcases: there are too many for a CI server" in left_out
+    cut = [case for case in root.iter("testcase") if case.find("system-out") is None]
+    assert left_out_of(root) == f"details or logs of {len(cut):,} testcases: too much for a CI server"
+
+
+@pytest.mark.slow
+def test_those_that_passed_are_left_out_first():
+    failed = run(scenario("f", check(CheckResult.failure("no")))).results
+    passed = run(scenario("p", check())).results
+    many = SuiteResult(results=passed * 70_000 + failed * 60_000)
+
+    root = etree.fromstring(to_junit_xml(many).encode())
+    assert nodes_in(root) < 250_000
+    assert len(root.findall(".//failure")) == int(root.get("failures")) == 60_000
+    assert len(root.findall(".//testcase")) == int(root.get("tests")) == 120_000
+    assert left_out_of(root).startswith("10,000 testcases, details or logs of ")
 
 
 # --- files -------------------------------------------------------------------------------

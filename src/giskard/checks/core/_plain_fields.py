@@ -8,16 +8,19 @@ is not covered by it goes to the validator, which also words every error.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Iterable
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, NamedTuple, Union, cast, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, PlainSerializer, PlainValidator, SerializeAsAny, WrapSerializer
 from pydantic.fields import FieldInfo
 
-__all__ = ["fill"]
+from giskard.checks.utils.injectable import UNEVALUATED
+
+__all__ = ["fill", "shared_names"]
 
 _set = object.__setattr__
+_UNKNOWN: Any = object()
 
 # Whose values pydantic takes as they are for a field that is annotated with this very type.
 _EXACT: Final = frozenset({str, int, float, bool, bytes, NoneType})
@@ -27,6 +30,9 @@ _SERIALIZERS: Final[tuple[Any, ...]] = (PlainSerializer, WrapSerializer, Seriali
 _HARMLESS: Final = frozenset(
     {"extra", "defer_build", "arbitrary_types_allowed", "frozen", "title", "json_schema_extra"}
 )
+
+
+_CORE_SCHEMA: Final = cast("Any", BaseModel.__get_pydantic_core_schema__).__func__
 
 
 class _Field(NamedTuple):
@@ -48,8 +54,17 @@ class _Recipe(NamedTuple):
     validators: tuple[Callable[[Any], Any], ...]
 
 
-_recipes: dict[type[BaseModel], _Recipe | None] = {}
-_fields_sets: dict[tuple[str, ...], set[str]] = {}
+_sets_by_order: dict[tuple[str, ...], set[str]] = {}
+_sets: dict[frozenset[str], set[str]] = {}
+
+
+def shared_names(names: Iterable[str]) -> set[str]:
+    """The set of these names, which is the same object whoever asks for it: nobody may change it."""
+    key = tuple(names)
+    known = _sets_by_order.get(key)
+    if known is None:
+        known = _sets_by_order[key] = _sets.setdefault(frozenset(key), set(key))
+    return known
 
 
 def fill(model: BaseModel, given: dict[str, Any]) -> bool:
@@ -59,12 +74,12 @@ def fill(model: BaseModel, given: dict[str, Any]) -> bool:
     -------
     bool
         False when that takes the validator: because of a value, an error, or the class.  The model is then to
-        be filled by it.
+        be filled by it, which asks what refused a value once more.
     """
     cls = model.__class__
-    try:
-        recipe = _recipes[cls]
-    except KeyError:
+    # Kept by the class itself: a class that is made on the fly can be forgotten.
+    recipe = cls.__dict__.get("_giskard_recipe", _UNKNOWN)
+    if recipe is _UNKNOWN:
         recipe = _recipe_of(cls)
     if recipe is None:
         return False
@@ -85,8 +100,7 @@ def fill(model: BaseModel, given: dict[str, Any]) -> bool:
             if name not in given:
                 values[name] = factory()
         _set(model, "__dict__", values)
-        names = tuple(given)
-        _set(model, "__pydantic_fields_set__", _fields_sets.get(names) or _fields_sets.setdefault(names, set(names)))
+        _set(model, "__pydantic_fields_set__", shared_names(given))
         _set(model, "__pydantic_extra__", None)
         _set(model, "__pydantic_private__", None)
         for validator in validators:
@@ -101,7 +115,8 @@ def _recipe_of(cls: type[BaseModel]) -> _Recipe | None:
     """The recipe of a class, which is kept; None when only its validator can make instances."""
     if not cls.__pydantic_fields_complete__:  # a name in its annotations is not there yet
         return None
-    recipe = _recipes[cls] = _new_recipe(cls)
+    recipe = _new_recipe(cls)
+    type.__setattr__(cls, "_giskard_recipe", recipe)
     return recipe
 
 
@@ -113,6 +128,7 @@ def _new_recipe(cls: Any) -> _Recipe | None:
         or not cls.model_config.keys() <= _HARMLESS
         or cls.model_config.get("extra") != "forbid"
         or cls.__private_attributes__
+        or cls.__get_pydantic_core_schema__.__func__ is not _CORE_SCHEMA
         or cls.__pydantic_post_init__
     ):
         return None
@@ -127,7 +143,7 @@ def _new_recipe(cls: Any) -> _Recipe | None:
             if info.default_factory_takes_validated_data:
                 return None
             factories.append((name, cast("Callable[[], Any]", info.default_factory)))
-        elif info.validate_default or not isinstance(info.default, Hashable):  # pydantic copies such a default
+        elif info.validate_default or not _is_shared(info.default):
             return None
         else:
             values[name] = info.default
@@ -144,19 +160,29 @@ def _after_validators(cls: Any) -> tuple[Callable[[Any], Any], ...] | None:
     for validator in found.model_validators.values():
         if validator.info.mode == "after" and _arguments(validator.func) == 1:
             after.append(validator.func)
-        elif not getattr(validator.func, "__module__", "").startswith(_OURS):
+        elif validator.cls_var_name != "_validate_strictly" or getattr(validator.func, "__module__", "") not in _OURS:
             return None
     return tuple(after)
 
 
-_OURS: Final = __name__.rpartition(".")[0]
+# Where the validator is from that does nothing to plain values.
+_OURS: Final = frozenset({"giskard.checks.core.models", "giskard.checks.core.discriminated"})
+
+
+def _is_shared(default: Any) -> bool:
+    """Whether all instances get the same default; what cannot be hashed pydantic copies."""
+    try:
+        hash(default)
+    except TypeError:
+        return False
+    return True
 
 
 def _arguments(function: Callable[..., Any]) -> int | None:
     """How many arguments a function must be given, as pydantic counts them; None when that is not known."""
     try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
+        parameters = inspect.signature(function, **UNEVALUATED).parameters.values()
+    except Exception:  # whatever its annotations, or a class that is called, may raise
         return None
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(it.kind in positional and it.default is inspect.Parameter.empty for it in parameters)
@@ -164,12 +190,7 @@ def _arguments(function: Callable[..., Any]) -> int | None:
 
 def _field(info: FieldInfo) -> _Field | None:
     """What a field takes without its validator; None when nothing."""
-    if (
-        info.alias is not None
-        or info.validation_alias is not None
-        or info.discriminator is not None
-        or info.init is False
-    ):
+    if info.validation_alias is not None:
         return None
     marks = [mark for mark in info.metadata if not isinstance(mark, _SERIALIZERS)]
     match marks:

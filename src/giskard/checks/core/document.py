@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -31,10 +32,15 @@ class Document(BaseModel):
 
     def model_dump_json(self, **options: Any) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         """As pydantic's, with ``schema_version`` first."""
-        if not options:
-            texts = self._texts()
-            texts[0] = texts[0].replace(b"{", _MARK, 1)
-            return b"".join(texts).decode()
+        if not options.keys() <= {"indent"}:
+            return self._by_pydantic(options)
+        texts = self._texts()
+        texts[0] = texts[0].replace(b"{", _MARK, 1)
+        text = b"".join(texts).decode()
+        indent = options.get("indent")
+        return text if indent is None else json.dumps(json.loads(text), ensure_ascii=False, indent=indent)
+
+    def _by_pydantic(self, options: Mapping[str, Any]) -> str:
         text = super().model_dump_json(**options)
         if not _is_marked(options):
             return text

@@ -178,7 +178,7 @@ async def run_checks(
             if watched:
                 _notify("check_ended", check, check_id, options, event)
             raise
-        if found.__class__ is Verdict:
+        if isinstance(found, Verdict):
             into.add(found, check, check_id, start)
         else:
             into.add_result(found)

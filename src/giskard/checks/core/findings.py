@@ -29,13 +29,13 @@ class Findings(list[Any]):
 
     def add(self, verdict: Verdict, check: Any, check_id: str, start: float) -> None:
         """Add the verdict of a check that began at `start`, a reading of ``perf_counter``."""
-        self.extend(verdict)
-        self.extend((check.__class__, check.__dict__, check_id, start, perf_counter() - start))
+        seconds = perf_counter() - start
+        # In one go: whatever interrupts a run must not leave a part of a row.
+        self.extend((*verdict, check.__class__, check.__dict__, check_id, start, seconds))
 
     def add_result(self, result: CheckResult) -> None:
         """Add a result that is complete."""
-        self.append(result)
-        self.extend(_NO_FINDING)
+        self.extend((result, *_NO_FINDING))
 
     def count(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] - of rows
         """Of how many checks it tells."""

@@ -24,9 +24,8 @@ _ATTRIBUTES = {
     # Specs are written in terms of traces, and a trace can be asked to run one.
     "interact": "core.interaction.interact:Interact",
     "extend": "core.interaction.base:extend",
-    # Results are written by hand, by what knows all their classes.
-    "result_text": "core.result_text:result_text",
-    "result_texts": "core.result_text:result_texts",
+    "result_text": "export._result_json:result_text",
+    "result_texts": "export._result_json:result_texts",
 }
 
 # family -> kind -> the module that registers it

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self, TypeVar, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -19,7 +20,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
-from giskard.checks.core._plain_fields import fill
+from giskard.checks.core._plain_fields import fill, shared_names
 from giskard.checks.core.exceptions import UnknownFieldWarning
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.codec import decode, encode, escape
@@ -27,6 +28,7 @@ from giskard.checks.utils.equality import equal
 from giskard.checks.utils.lazy import difflib
 
 __all__ = [
+    "BY_NAME",
     "SCHEMA_VERSION",
     "SavedModel",
     "StrictModel",
@@ -69,16 +71,12 @@ def construct(cls: type[ModelT], values: dict[str, Any]) -> ModelT:
     return self
 
 
-_fields_sets: dict[frozenset[str], set[str]] = {}
-
-
 def share_fields_set(model: ModelT) -> ModelT:
     """`model`, whose set of given fields is the same object for all models that were given these fields.
 
     A suite of 10,000 cases holds tens of thousands of models; a set of its own would be a third of each.
     """
-    fields = model.__pydantic_fields_set__
-    _set(model, "__pydantic_fields_set__", _fields_sets.setdefault(frozenset(fields), fields))
+    _set(model, "__pydantic_fields_set__", shared_names(sorted(model.__pydantic_fields_set__)))
     return model
 
 
@@ -112,12 +110,17 @@ def refuse_unknown(cls: type[BaseModel], fields: Mapping[str, Any], known: Colle
     TypeError
         Naming the field, and the one that was probably meant.
     """
+    __tracebackhide__ = True
     if cls.model_config.get("extra") == "allow":
         return
     word = next(name for name in fields if name not in known)
     names = list(cls.model_fields)
     hint = did_you_mean(word, names) or "."
     raise TypeError(f"{plain_class(cls).__name__} has no field {word!r}{hint} Its fields are: {', '.join(names)}")
+
+
+BY_NAME: Final = inspect.signature(BaseModel.__init__)
+"""The signature of a constructor that only refuses fields without a name: they are not to be offered."""
 
 
 def refuse_unnamed(cls: type[BaseModel], unnamed: Sequence[Any]) -> NoReturn:
@@ -128,6 +131,7 @@ def refuse_unnamed(cls: type[BaseModel], unnamed: Sequence[Any]) -> NoReturn:
     TypeError
         Naming the fields.
     """
+    __tracebackhide__ = True
     name = plain_class(cls).__name__
     raise TypeError(
         f"{name} takes its fields by name, and got {unnamed[0]!r:.100} without one; write {name}(field=value). "
@@ -183,12 +187,14 @@ class StrictModel(BaseModel):
     if not TYPE_CHECKING:  # a type checker knows the fields
 
         def __init__(self, /, *unnamed: Any, **fields: Any) -> None:
+            __tracebackhide__ = True
             if unnamed:
                 refuse_unnamed(type(self), unnamed)
             if not fill(self, fields):
                 super().__init__(**fields)
 
         __init__.__pydantic_base_init__ = True  # as pydantic's own
+        __init__.__signature__ = BY_NAME
 
     @classmethod
     def _takes_plain_fields(cls) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from os.path import abspath, dirname
+from os.path import abspath, dirname, normcase, sep
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def where(number: int, steps: int, added: range, turns: int) -> str:
 
 
 _FRAME = re.compile(r'^  File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
-_PACKAGE = dirname(dirname(abspath(__file__)))
+_PACKAGE = normcase(dirname(dirname(abspath(__file__))) + sep)
 
 
 def raised_at(traceback: str) -> str | None:
@@ -88,4 +88,4 @@ def users_part(traceback: str) -> Iterator[str]:
 
 
 def _is_ours(path: str) -> bool:
-    return path.startswith(_PACKAGE)
+    return normcase(path).startswith(_PACKAGE)

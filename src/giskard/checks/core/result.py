@@ -36,7 +36,7 @@ from giskard.checks.core.error_kinds import ErrorKind
 from giskard.checks.core.findings import Findings
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import construct, read_result
-from giskard.checks.core.timing import Timing, TimingField
+from giskard.checks.core.timing import Timing, TimingField, milliseconds
 from giskard.checks.utils.completed import completed
 
 __all__ = [
@@ -356,14 +356,15 @@ class ScenarioResult(Document, _Attempt[TraceT], Generic[TraceT]):
         return [*self.earlier_attempts, cast("ScenarioAttempt[TraceT]", last)]
 
     def _time_of_the_last(self) -> dict[str, Any]:
-        """What is left of the duration, which is that of all attempts."""
+        """What is left of the duration, which is that of all attempts; nothing when no times were kept."""
         whole = self.timing
         before = self.earlier_attempts[-1].timing if self.earlier_attempts else None
         if whole is None or before is None:
             return {}
         start = before.started_at + timedelta(seconds=before.seconds)
         seconds = max(0.0, whole.seconds - (start - whole.started_at).total_seconds())
-        return {"timing": Timing(start, seconds, whole.time_to_first_chunk), "duration_ms": int(seconds * 1000)}
+        timing = Timing(start, seconds, whole.time_to_first_chunk)
+        return {"timing": timing, "duration_ms": milliseconds((0.0, seconds))}
 
     _noun: ClassVar[str] = "scenario "
 

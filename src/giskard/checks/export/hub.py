@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Callable
 from typing import Any
 
 from giskard.checks.core.models import SCHEMA_VERSION
-from giskard.checks.export._results import AnyResult, Member, as_suite
+from giskard.checks.export._result_json import result_text
+from giskard.checks.export._results import AnyResult, as_suite
 from giskard.checks.utils.json_safe import json_safe
 
 __all__ = ["to_hub_format"]
@@ -46,16 +45,4 @@ def to_hub_format(result: AnyResult) -> dict[str, Any]:
             "recommendation": suite.recommendation,
         }
     )
-    return {**written, "results": [_member(member) for member in suite.members]}
-
-
-def _member(member: Member) -> Any:
-    source = member.source
-    ways: list[Callable[[], Any]] = [
-        lambda: json.loads(source.model_dump_json()),
-        lambda: json_safe(source.model_dump(mode="json")),
-    ]
-    for way in ways:
-        with contextlib.suppress(Exception):  # one broken object must not cost the results of all others
-            return way()
-    return json_safe(source)
+    return {**written, "results": [json.loads(result_text(member.source)) for member in suite.members]}

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import BaseModel
 from pydantic_core import to_json
 
 from giskard.checks.core.models import SCHEMA_VERSION
 from giskard.checks.core.result import ScenarioResult, TestCaseResult
-from giskard.checks.core.result_text import attempt_data, case_data, data_text
 from giskard.checks.export._files import write_atomically
+from giskard.checks.export._result_json import attempt_data, case_data, data_text, result_text
 from giskard.checks.export._results import AnyResult, Member, SuiteView, as_suite
 from giskard.checks.utils.json_safe import json_safe
 
@@ -87,7 +87,7 @@ def _lines(suite: SuiteView, member: Member) -> Iterator[bytes]:
         try:
             line = data_text({**head, **found, **_found(attempt)})
         except Exception:  # one broken object must not cost the results of all others
-            line = to_json(json_safe({**head, **found, **_dumped(attempt)}))
+            line = to_json(json_safe({**head, **found, **_of(attempt, json.loads(result_text(attempt)))}))
         yield line + b"\n"
 
 
@@ -109,20 +109,12 @@ _FOUND = ("steps", "final_trace", "conversation_id", "duration_ms", "timing")
 
 
 def _found(attempt: Any) -> dict[str, Any]:
-    if isinstance(attempt, TestCaseResult):
-        return _of_case(attempt, case_data(attempt))
-    data = attempt_data(attempt)
-    return {name: data[name] for name in _FOUND}
+    return _of(attempt, case_data(attempt) if isinstance(attempt, TestCaseResult) else attempt_data(attempt))
 
 
-def _dumped(attempt: Any) -> dict[str, Any]:
-    try:
-        data: dict[str, Any] = BaseModel.model_dump(attempt, mode="json")
-    except Exception:  # a trace of one's own that raises
-        data = json_safe(attempt)
-    return _of_case(attempt, data) if isinstance(attempt, TestCaseResult) else {name: data[name] for name in _FOUND}
-
-
-def _of_case(result: TestCaseResult, data: dict[str, Any]) -> dict[str, Any]:
+def _of(attempt: Any, data: dict[str, Any]) -> dict[str, Any]:
+    """What of the data of an attempt, or of a test case, stands in its line."""
+    if not isinstance(attempt, TestCaseResult):
+        return {name: data[name] for name in _FOUND}
     found = {"steps": [data], "final_trace": None, "conversation_id": None}
-    return {**found, "duration_ms": result.duration_ms, "timing": data["timing"]}
+    return {**found, "duration_ms": attempt.duration_ms, "timing": data["timing"]}

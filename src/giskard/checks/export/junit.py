@@ -61,11 +61,7 @@ def to_junit_xml(
     if granularity not in get_args(Granularity):
         raise ValueError(f"granularity is {granularity!r}, expected 'scenario' or 'check'")
     suite = as_suite(result)
-    if granularity == "scenario":
-        text = _document(suite, _of_scenarios(suite), len(suite.members))
-    else:
-        cases = list(_of_checks(suite))
-        text = _document(suite, cases, len(cases))
+    text = _document(suite, list(_of_scenarios(suite) if granularity == "scenario" else _of_checks(suite)))
     if path is not None:
         write_atomically(path, text)
     return text
@@ -183,7 +179,8 @@ class _Writer:
     left: int = _ALL_BYTES
     nodes: int = _ALL_NODES
     least_nodes: int = 3  # of a testcase: itself, its state and the line end
-    without_log: int = 0
+    cut: int = 0  # testcases whose details or log are missing
+    missing: int = 0  # testcases that are not written at all
     counts: dict[str, int] = field(default_factory=lambda: {"pass": 0, "fail": 0, "error": 0, "skip": 0})
     parts: list[str] = field(default_factory=list[str])
     names: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
@@ -195,17 +192,18 @@ class _Writer:
         self.nodes -= self.least_nodes
         classname, name = self._unique(visible(cut(case.classname, _NAME)), visible(cut(case.name, _NAME)))
         text = f'<testcase classname="{_quoted(classname)}" name="{_quoted(name)}" time="{case.seconds:.3f}">'
-        element = _ELEMENTS.get(case.status)
+        element, room = _ELEMENTS.get(case.status), True
         if element is not None:
             message = visible(cut(case.message, _MESSAGE if self.left > 0 else 200))
             kind = f' type="{_quoted(visible(cut(case.type, 200)))}"' if case.type else ""
-            body = self._body(case.body) if self._has_nodes(1) else ""
+            room = self._has_nodes(1)
+            body = self._body(case.body) if room else ""
             text += f'<{element}{kind} message="{_quoted(message)}">{body}</{element}>'
-        if case.log is not None:
-            if self._has_nodes(2):
+        if case.log is not None and room:
+            room = self._has_nodes(2)
+            if room:
                 text += f"<system-out>{self._body(case.log)}</system-out>"
-            else:
-                self.without_log += 1
+        self.cut += not room
         text += "</testcase>\n" if self.least_nodes == 3 else "</testcase>"
         self.left -= len(text) if text.isascii() else len(text.encode())
         self.parts.append(text)
@@ -237,12 +235,13 @@ class _Writer:
 _ELEMENTS = {"fail": "failure", "error": "error", "skip": "skipped"}
 
 
-def _document(suite: SuiteView, cases: Iterable[_Case], expected: int) -> str:
-    share = max(_LEAST_BODY, min(_BODY, _ALL_BODIES // max(1, 2 * expected)))
-    writer = _Writer(share=share, expected=expected)
-    if writer.least_nodes * expected > writer.nodes:
+def _document(suite: SuiteView, cases: Sequence[_Case]) -> str:
+    kept = _most_telling(cases)
+    share = max(_LEAST_BODY, min(_BODY, _ALL_BODIES // max(1, 2 * len(kept))))
+    writer = _Writer(share=share, expected=len(kept), missing=len(cases) - len(kept))
+    if writer.least_nodes * writer.expected > writer.nodes:
         writer.least_nodes = 2  # no line ends
-    for case in cases:
+    for case in kept:
         writer.add(case)
     name = _quoted(visible(cut(suite.name, _NAME)))
     counts = writer.counts
@@ -262,14 +261,31 @@ def _document(suite: SuiteView, cases: Iterable[_Case], expected: int) -> str:
     )
 
 
+def _most_telling(cases: Sequence[_Case]) -> Sequence[_Case]:
+    """As many testcases as a server takes, in their order; those that passed are left out first."""
+    spare = len(cases) - _ALL_NODES // 2
+    if spare <= 0:
+        return cases
+    kept: list[_Case] = []
+    for case in reversed(cases):
+        if spare > 0 and case.status == "pass":
+            spare -= 1
+        else:
+            kept.append(case)
+    return kept[::-1][: _ALL_NODES // 2]
+
+
 def _properties(suite: SuiteView, writer: _Writer) -> str:
     rate = suite.pass_rate
-    without = writer.without_log
+    left_out = [
+        f"{writer.missing:,} testcases" if writer.missing else "",
+        f"details or logs of {writer.cut:,} testcases" if writer.cut else "",
+    ]
     values = {
         "pass_rate": None if rate is None else f"{rate:.6g}",
         "run_id": suite.run_id,
         "recommendation": suite.recommendation,
-        "left_out": f"the logs of {without:,} testcases: there are too many for a CI server" if without else None,
+        "left_out": f"{', '.join(filter(None, left_out))}: too much for a CI server" if any(left_out) else None,
     }
     lines = [
         f'<property name="{name}" value="{_quoted(visible(cut(str(value), _MESSAGE)))}"/>\n'

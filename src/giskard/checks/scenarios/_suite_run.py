@@ -132,8 +132,8 @@ class SuiteRun:
         raise originals[0] if len(originals) == 1 else BaseExceptionGroup("several scenarios raised", originals)
 
     async def _work(self, todo: Iterator[int], ids: Sequence[str], pool: WorkerPool) -> None:
-        __tracebackhide__ = True
         """Run one scenario after the other, until none is left to be taken."""
+        __tracebackhide__ = True
         for index in todo:
             try:
                 self.results[index] = await self._one(self.members[index], ids[index], pool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Annotated, Any, Generic, Self, cast
@@ -217,20 +218,26 @@ class SuiteResult(Document, Outcome):
         late.resolve_late("report")(self, console, group_by=group_by, max_failures=most)
 
     def _texts(self) -> list[bytes]:
-        texts: list[bytes]
-        statuses: list[str]
-        texts, statuses = late.resolve_late("result_texts")(self.results)
+        texts: list[bytes] | None = None
+        statuses: list[str] = []
+        if type(self) is SuiteResult:
+            texts, statuses = late.resolve_late("result_texts")(self.results)
+        if texts is None:
+            return [BaseModel.model_dump_json(self).encode()]
         passed, failed, errored, skipped = map(statuses.count, ("pass", "fail", "error", "skip"))
         counted = len(statuses) - skipped
-        rate = passed / counted if counted else "null"
-        rest = BaseModel.model_dump_json(self, exclude={"results", *type(self).model_computed_fields})
-        end = (
-            f'],{rest[1:-1]},"status":"{roll_up(statuses)}","passed_count":{passed},"failed_count":{failed},'
-            f'"errored_count":{errored},"skipped_count":{skipped},"pass_rate":{rate}}}'
-        )
+        computed = {
+            "status": roll_up(statuses),
+            "passed_count": passed,
+            "failed_count": failed,
+            "errored_count": errored,
+            "skipped_count": skipped,
+            "pass_rate": passed / counted if counted else None,
+        }
+        rest = BaseModel.model_dump_json(self, exclude={"results", *computed})
         commas = [b"," for _ in texts[1:]]
         parts: list[bytes] = [part for pair in zip_longest(texts, commas, fillvalue=b"") for part in pair]
-        return [b'{"results":[', *parts, end.encode()]
+        return [b'{"results":[', *parts, f"],{rest[1:-1]},".encode(), json.dumps(computed)[1:].encode()]
 
     def __repr_args__(self) -> Any:
         # What libraries that lay a repr out are given; rich is one.

@@ -118,8 +118,8 @@ def _is_data(value: Any, depth: int) -> bool:
         return False
     if _ATOMS.issuperset(map(_type_of, items)):
         return True
-    if depth > _DEEP:  # or a cycle: `json_safe` tells
-        return False
+    if depth > _DEEP:  # or a cycle, which may branch without end: `json_safe` tells
+        raise RecursionError
     return all([_is_data(item, depth + 1) for item in items if _type_of(item) not in _ATOMS])
 
 

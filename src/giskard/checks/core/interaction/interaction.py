@@ -15,7 +15,7 @@ from pydantic import (
     ValidationError,
 )
 
-from giskard.checks.core.models import explained, refuse_unnamed
+from giskard.checks.core.models import BY_NAME, explained, refuse_unnamed
 from giskard.checks.core.types import In, Out
 from giskard.checks.utils.equality import equal
 from giskard.checks.utils.frozen import FrozenDict, freeze, view
@@ -69,6 +69,7 @@ class Interaction(BaseModel, Generic[In, Out], frozen=True):
     if not TYPE_CHECKING:  # a type checker knows the fields
 
         def __init__(self, /, *unnamed: Any, **fields: Any) -> None:
+            __tracebackhide__ = True
             if unnamed:
                 refuse_unnamed(type(self), unnamed)
             if type(self) is Interaction and fields.keys() == _FIELDS:  # any values are right
@@ -81,6 +82,7 @@ class Interaction(BaseModel, Generic[In, Out], frozen=True):
                 raise explained(type(self), error) from None
 
         __init__.__pydantic_base_init__ = True
+        __init__.__signature__ = BY_NAME
 
     def model_post_init(self, context: Any, /) -> None:
         """Share the set of given fields: a set of its own would be a third of an interaction."""

@@ -13,6 +13,7 @@ from giskard.checks.core import late
 from giskard.checks.core.interaction._interactions import Interactions, InteractionsSchema
 from giskard.checks.core.interaction.interaction import Interaction, Recorded, RecordedField
 from giskard.checks.core.models import (
+    BY_NAME,
     construct,
     known_names,
     plain_class,
@@ -35,7 +36,6 @@ __all__ = ["Trace", "count_turns", "empty_trace", "trace_type_of"]
 TraceT = TypeVar("TraceT", bound="Trace")
 
 _EMPTY = FrozenDict()
-_NO_TURNS = FrozenList()
 _TURNS = frozenset({Interaction})
 _GIVEN = {"interactions"}
 
@@ -44,7 +44,7 @@ _set = object.__setattr__
 
 
 def _no_turns() -> FrozenList:
-    return _NO_TURNS
+    return FrozenList()
 
 
 def _are_turns(value: Any) -> bool:
@@ -83,6 +83,7 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
     annotations: Annotated[dict[str, Any], *Recorded] = Field(default_factory=lambda: _EMPTY)
 
     def __init__(self, /, *unnamed: Any, **fields: Any) -> None:
+        __tracebackhide__ = True
         if unnamed:
             refuse_unnamed(type(self), unnamed)
         if type(self) is Trace and len(fields) == 1 and _are_turns(turns := cast("Any", fields.get("interactions"))):
@@ -99,6 +100,7 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
 
     # It only refuses what a person misspelt; data that is loaded may hold what a subclass computed.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+    __init__.__signature__ = BY_NAME  # type: ignore[attr-defined]
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -253,7 +255,7 @@ def empty_trace(kind: type[TraceT], annotations: Mapping[str, Any]) -> TraceT:
     if kind is not Trace:
         return kind(annotations=dict(annotations))
     values: dict[str, Any] = {
-        "interactions": _NO_TURNS,
+        "interactions": FrozenList(),
         "annotations": freeze(dict(annotations)) if annotations else _EMPTY,
     }
     return construct(kind, values)

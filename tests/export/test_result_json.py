@@ -29,10 +29,12 @@ from giskard.checks import (
     SuiteResult,
     TestCase,
     TestCaseResult,
+    Timing,
     Trace,
     Usage,
 )
-from giskard.checks.core.result_text import result_text, result_texts
+from giskard.checks.core.timing import clock_data
+from giskard.checks.export._result_json import result_text, result_texts
 
 
 def by_pydantic(result: BaseModel) -> dict[str, Any]:
@@ -204,9 +206,6 @@ def test_results_that_were_loaded() -> None:
 @settings(deadline=None)
 @given(st.floats(0, 2e9), st.floats(0, 100), st.none() | st.floats(0, 1))
 def test_the_start_is_written_as_datetime_has_it(start: float, seconds: float, first_chunk: float | None) -> None:
-    from giskard.checks import Timing
-    from giskard.checks.core.timing import clock_data
-
     clock = (start, seconds, first_chunk)
     assert clock_data(clock) == Timing.of(clock).dump()
     assert clock_data(clock[:2]) == Timing.of(clock[:2]).dump()
@@ -230,6 +229,40 @@ def test_results_of_ones_own_are_left_to_pydantic() -> None:
 
     result = TestCaseResult(results=[Mine(status="pass")])
     assert json.loads(result.model_dump_json()) == {"schema_version": "1.0", **by_pydantic(result)}
+
+
+def test_a_loop_in_details_made_by_hand_ends_at_once() -> None:
+    result = TestCaseResult(results=[CheckResult.failure("no", {"loop": loop(), "deep": deep(400)})])
+    assert json.loads(result.model_dump_json())["results"][0]["message"] == "no"
+
+
+def test_a_suite_result_of_ones_own_keeps_what_it_computes() -> None:
+    class Mine(SuiteResult):
+        @computed_field
+        @property
+        def twice(self) -> int:
+            return 2 * self.total
+
+    suite = Mine(results=kinds_of_results().run_sync(return_exception=True, verbose=False).results)
+    for indent in (None, 1):
+        assert json.loads(suite.model_dump_json(indent=indent)) == {"schema_version": "1.0", **by_pydantic(suite)}
+
+
+def test_the_text_is_the_same_with_an_indent() -> None:
+    result = kinds_of_results().run_sync(return_exception=True, verbose=False)
+    assert json.loads(result.model_dump_json(indent=2)) == json.loads(result.model_dump_json())
+    assert result.model_dump_json(indent=2).startswith('{\n  "schema_version": "1.0",\n  "results": [')
+
+
+def test_each_field_is_known_to_what_writes_it() -> None:
+    """A field that is added needs a look at `_result_json`: how is it written there?"""
+    check = "status message details metrics check_id severity error_kind retryable usage timing"
+    case = "results duration_ms last_interaction_index error name run_id timing"
+    attempt = "steps duration_ms final_trace trial conversation_id timing"
+    scenario = "scenario_name multiple_runs runs_executed tags scenario_id run_id earlier_attempts"
+    assert list(CheckResult.model_fields) == check.split()
+    assert list(TestCaseResult.model_fields) == case.split()
+    assert list(ScenarioResult.model_fields) == f"{attempt} {scenario}".split()
 
 
 def test_common_results_are_not_left_to_pydantic(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,9 +33,9 @@ class _Unusual(Exception):
 
 
 def result_text(result: Any) -> bytes:
-    """A result of a scenario or a test case as JSON text, without ``schema_version``."""
+    """A result of a scenario, of an attempt or of a test case as JSON text, without ``schema_version``."""
     try:
-        return data_text(case_data(result) if type(result) is TestCaseResult else _scenario(result))
+        return data_text(case_data(result) if type(result) is TestCaseResult else attempt_data(result))
     except Exception:
         return _text_of_anything(result)
 
@@ -47,18 +47,20 @@ def _text_of_anything(result: BaseModel) -> bytes:
         return to_json(json_safe(result))
 
 
-def result_texts(results: Iterable[Any]) -> tuple[list[bytes], list[str]]:
-    """Results of scenarios as JSON texts, and their statuses."""
+def result_texts(results: Iterable[Any]) -> tuple[list[bytes] | None, list[str]]:
+    """Results of scenarios as JSON texts, and their statuses; no texts when one is of a class of one's own."""
     texts: list[bytes] = []
     statuses: list[str] = []
     for result in results:  # one by one: what is put together goes at once
+        if plain_class(_type_of(result)) is not ScenarioResult:
+            return None, []
         try:
-            data = _scenario(result)
+            data = attempt_data(result)
             texts.append(data_text(data))
             statuses.append(data["status"])
         except Exception:
             texts.append(_text_of_anything(result))
-            statuses.append(result.status)
+            statuses.append(result.status.value)
     return texts, statuses
 
 
@@ -76,32 +78,25 @@ def data_text(data: dict[str, Any]) -> bytes:
     return text
 
 
-def _scenario(result: Any) -> dict[str, Any]:
-    if plain_class(_type_of(result)) is not ScenarioResult:
-        raise _Unusual
-    data = attempt_data(result)
-    if data["earlier_attempts"]:
-        data["earlier_attempts"] = [_earlier(attempt) for attempt in data["earlier_attempts"]]
-    return data
-
-
-def _earlier(attempt: Any) -> dict[str, Any]:
-    if plain_class(_type_of(attempt)) is not ScenarioAttempt:
-        raise _Unusual
-    return attempt_data(attempt)
-
-
 def attempt_data(result: Any) -> dict[str, Any]:
-    """The fields of an attempt as JSON data, models in it that pydantic is to write."""
+    """The fields of an attempt, or of a scenario's result, as JSON data, models in it that pydantic is to write."""
+    if plain_class(_type_of(result)) not in _ATTEMPTS:
+        raise _Unusual
     fields = result.__dict__
     steps = [case_data(step) for step in fields["steps"]]
-    return {
+    data = {
         **fields,
         "steps": steps,
         "final_trace": _trace(fields["final_trace"]),
         "timing": _timing(fields["timing"]),
         "status": roll_up([step["status"] for step in steps]),
     }
+    if data.get("earlier_attempts"):
+        data["earlier_attempts"] = [attempt_data(attempt) for attempt in data["earlier_attempts"]]
+    return data
+
+
+_ATTEMPTS = (ScenarioAttempt, ScenarioResult)
 
 
 def case_data(result: TestCaseResult) -> dict[str, Any]:
