@@ -1,17 +1,23 @@
 """The reprs of results, and the messages of failed assertions; what pytest makes of them is in tests/testing."""
 
+import io
 import pickle
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 from rich.pretty import pretty_repr
 
 from giskard.checks import (
     CheckResult,
     Equals,
     FnCheck,
+    GreaterThan,
     Metric,
+    Not,
+    NotEquals,
     Scenario,
     ScenarioResult,
     Suite,
@@ -164,3 +170,22 @@ def test_parts():
     assert tally(["pass"], "check", "pass") == "1 of 1 check passed"
     assert tally([], "check", "error") == ""
     assert tally(["fail"], "scenario", "fail") == "0 of 1 scenario passed, 1 failed"
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        NotEquals(expected_value="x"),
+        Not(check=Equals(expected_value="x")),
+        Equals(expected_value="x", target_key="trace.interactions[*].outputs", match="none"),
+        GreaterThan(expected_value="y"),
+    ],
+    ids=lambda check: check.kind,
+)
+def test_what_was_not_to_come_is_not_called_expected(check):
+    result = Scenario("s").interact("in", "x").check(check).run_sync()
+    assert result.failed
+    console = Console(file=io.StringIO(), width=100)
+    result.print_report(console)
+    for told in (console.file.getvalue(), result.to_junit_xml(), repr(result)):
+        assert not re.search(r"^\s*expected:?  +", told, re.MULTILINE)

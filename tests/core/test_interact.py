@@ -792,3 +792,12 @@ def test_an_input_generator_without_a_call_says_so():
     with pytest.raises(NotImplementedError) as refused:
         Silent()(Trace())
     assert str(refused.value) == "Silent does not implement __call__(trace, input_type)"
+
+
+@pytest.mark.parametrize("turn", [Interaction(inputs="a", outputs="b"), Interact(inputs="a", outputs="b")])
+def test_a_whole_turn_is_no_input(turn):
+    with pytest.raises(
+        ValidationError, match=rf"a whole turn is added with scenario.add_interaction\({type(turn).__name__}"
+    ):
+        Scenario("s").interact(turn)
+    assert Scenario("s").add_interaction(turn).run_sync().final_trace.last.outputs == "b"

@@ -158,3 +158,9 @@ def test_the_whole_of_a_refusal():
     with pytest.raises(ValueError) as refused:
         scenario_run(Log(), multiple_runs=0)
     assert str(refused.value) == "multiple_runs is 0, expected at least 1, or None for the scenario's own"
+
+
+@pytest.mark.parametrize("given", [4, "yes", None])
+def test_a_number_is_not_parallel(given):
+    with pytest.raises(TypeError, match=r"^parallel is .*expected True or False; how many at once is max_concurrency$"):
+        Suite("s").run_sync(parallel=given, verbose=False)

@@ -481,3 +481,19 @@ def test_the_first_unknown_field_of_a_trace_is_named():
         Trace(interactions=[], interaction=[])
     message = "Trace has no field 'interaction'; did you mean 'interactions'? Its fields are: interactions, annotations"
     assert str(refused.value) == message
+
+
+def answer(inputs):
+    return "Hello!"
+
+
+def test_a_function_is_meant_in_data_written_by_hand_too():
+    check = {"kind": "string_matching", "keyword": "Hello"}
+    step = {"interacts": [{"kind": "interact", "inputs": "Hi"}], "checks": [check]}
+    data = {"name": "s", "steps": [step], "target": {"$callable": f"{__name__}:answer"}}
+
+    assert Scenario.model_validate(data).run_sync().passed
+    suite = Suite.model_validate({"name": "all", "scenarios": [{**data, "target": None}], "target": data["target"]})
+    assert suite.target is answer
+    with pytest.raises(ValidationError, match="has no attribute 'anwser'"):
+        Scenario.model_validate({**data, "target": {"$callable": f"{__name__}:anwser"}})

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, computed_field
 
+from giskard.checks.utils.frozen import freeze
 from giskard.checks.utils.json_safe import Shown, describe, finite, json_safe, tagged, utf8
 
 
@@ -152,3 +153,12 @@ def test_ctrl_c_is_not_swallowed():
 
     with pytest.raises(KeyboardInterrupt):
         json_safe(Interrupting())
+
+
+def test_the_text_of_a_set_is_in_order():
+    assert describe({15, 7}) == "{7, 15}"
+    assert describe(frozenset({"b", "a"})) == "frozenset({'a', 'b'})"
+    assert describe({"b", 1}) == "{'b', 1}"
+    assert (describe(set()), describe(frozenset())) == ("set()", "frozenset()")
+    assert json_safe({"zz", "a", "b"}) == {"$type": "set", "$text": "{'a', 'b', 'zz'}"}
+    assert json_safe(freeze({15, 7})) == {"$type": "set", "$text": "{7, 15}"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from os.path import commonprefix
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from giskard.checks.core.places import raised_at, sections, turn_of_check
 from giskard.checks.utils.json_safe import describe
@@ -24,6 +24,7 @@ __all__ = [
     "assertion",
     "bracketed",
     "causes",
+    "expects_it",
     "lines_of_check",
     "lines_of_steps",
     "named",
@@ -198,9 +199,22 @@ def _lines(text: str) -> list[str]:
     return [*shown, f"… [{rest[0].count(chr(10)) + 1:,} more lines cut]"] if rest else shown
 
 
+def expects_it(details: Mapping[str, Any]) -> bool:
+    """Whether what stands as ``expected_value`` was expected to come: not as unwanted, nor as a bound."""
+    spec = details.get("check_spec")
+    wanted = not (isinstance(spec, Mapping) and cast("Mapping[str, Any]", spec).get("match") == "none")
+    return wanted and details.get("check_kind") not in _NOT_EXPECTED
+
+
+# Kinds of checks whose messages say how the two values were to relate.
+_NOT_EXPECTED = frozenset(
+    {"not_equals", "not", "less_than", "less_than_equals", "greater_than", "greater_than_equals", "any_of"}
+)
+
+
 def _compared(details: Mapping[str, Any], message: str) -> Iterator[str]:
     """What was expected and got, unless the message says so; of long texts the part from where they differ."""
-    if "expected_value" not in details or "actual_value" not in details:
+    if "expected_value" not in details or "actual_value" not in details or not expects_it(details):
         return
     shown = [describe(details[key]) for key in ("expected_value", "actual_value")]
     if all(text in message for text in shown):

@@ -214,7 +214,12 @@ def _validate_check(item: Any) -> Check:
     if isinstance(item, type) and issubclass(item, Check):
         raise ValueError(f"expected a check, got the class {item.__name__}; make one: {item.__name__}(...)")
     if not isinstance(item, dict):
-        raise ValueError(f"expected a check, got {type(cast('Any', item)).__name__}: {item!r:.200}")
+        hint = ""
+        if callable(item):
+            hint = "; wrap it: FnCheck(fn=...)"
+        elif isinstance(item, _LISTS):
+            hint = "; give its items one by one: .checks(*items)"
+        raise ValueError(f"expected a check, got {type(cast('Any', item)).__name__}: {item!r:.200}{hint}")
     return Check.model_validate(item)
 
 

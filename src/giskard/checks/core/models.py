@@ -23,7 +23,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 from giskard.checks.core._plain_fields import fill, shared_names
 from giskard.checks.core.exceptions import UnknownFieldWarning
 from giskard.checks.core.types import MISSING
-from giskard.checks.utils.codec import decode, encode, escape
+from giskard.checks.utils.codec import decode, encode, escape, is_saved_callable
 from giskard.checks.utils.equality import equal
 from giskard.checks.utils.lazy import difflib
 
@@ -119,6 +119,15 @@ def refuse_unknown(cls: type[BaseModel], fields: Mapping[str, Any], known: Colle
     raise TypeError(f"{plain_class(cls).__name__} has no field {word!r}{hint} Its fields are: {', '.join(names)}")
 
 
+def own_first(cls: type[BaseModel]) -> list[str]:
+    """The names of its fields: those of the class itself before those that it has from its bases."""
+    owner: dict[str, int] = {}
+    for depth, base in enumerate(cls.__mro__):
+        for name in vars(base).get("__annotations__", ()):
+            owner.setdefault(name, depth)
+    return sorted(cls.model_fields, key=lambda name: owner.get(name, 0))
+
+
 BY_NAME: Final = inspect.signature(BaseModel.__init__)
 """The signature of a constructor that only refuses fields without a name: they are not to be offered."""
 
@@ -132,10 +141,10 @@ def refuse_unnamed(cls: type[BaseModel], unnamed: Sequence[Any]) -> NoReturn:
         Naming the fields.
     """
     __tracebackhide__ = True
-    name = plain_class(cls).__name__
+    name, fields = plain_class(cls).__name__, own_first(cls)
     raise TypeError(
-        f"{name} takes its fields by name, and got {unnamed[0]!r:.100} without one; write {name}(field=value). "
-        f"Its fields are: {', '.join(cls.model_fields)}"
+        f"{name} takes its fields by name, and got {unnamed[0]!r:.100} without one; write {name}({fields[0]}=...). "
+        f"Its fields are: {', '.join(fields)}"
     )
 
 
@@ -262,8 +271,8 @@ class SavedModel(StrictModel):
 
     @classmethod
     def _prepare(cls, data: dict[str, Any]) -> dict[str, Any]:
-        if "schema_version" not in data:
-            return data
+        if "schema_version" not in data:  # written by hand, or in Python: functions are meant all the same
+            return {key: decode(value) if is_saved_callable(value) else value for key, value in data.items()}
         return {key: decode(value) for key, value in read_version(cls, data).items()}
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -20,6 +20,7 @@ def check_options(
     multiple_runs: int | None = None,
     max_concurrency: int | None = None,
     timeout: float | None = None,
+    parallel: bool = False,
 ) -> None:
     """Refuse options that a run cannot have; None stands for "not given", but for the target, of which it is a value.
 
@@ -29,6 +30,8 @@ def check_options(
         Naming the option, its value, and what was expected.
     """
     valid_target(target)
+    if not isinstance(parallel, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - people write a number
+        raise TypeError(f"parallel is {parallel!r}, expected True or False; how many at once is max_concurrency")
     _positive_int("multiple_runs", multiple_runs, "the scenario's own")
     _positive_int("max_concurrency", max_concurrency, "no limit")
     if timeout is not None:

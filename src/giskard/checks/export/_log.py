@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from giskard.checks.core.assertions import expects_it
 from giskard.checks.core.result import CheckResult, ScenarioResult, TestCaseResult
 from giskard.checks.export._results import Member
 from giskard.checks.utils.text import cut, plain_text, quoted
@@ -45,6 +46,8 @@ def reason_of(check: CheckResult, details: bool = False) -> str:
 
 
 def _compared(check: CheckResult) -> Iterator[str]:
+    if not expects_it(check.details):
+        return
     for label, key in (("expected:", "expected_value"), ("got:     ", "actual_value")):
         if key in check.details:
             yield f"{label} {cut(quoted(check.details[key]), _VALUE)}"

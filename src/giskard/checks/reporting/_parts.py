@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from os.path import commonprefix
 from typing import Any, cast
 
+from giskard.checks.core.assertions import expects_it
 from giskard.checks.core.places import raised_at, users_part
 from giskard.checks.core.result import CheckResult, ScenarioResult, TestCaseError
 from giskard.checks.reporting._page import Page, Row, Span, fit, size, wrap
@@ -132,6 +133,8 @@ def _with_message(page: Page, head: Row, message: str | None, width: int, limits
 
 def _compared(page: Page, details: dict[str, Any], width: int, limits: Limits) -> Iterator[Row]:
     """What was expected and what came, one below the other; of long texts the part from where they differ."""
+    if not expects_it(details):
+        return
     pairs = (("    expected  ", "expected_value", "expected"), ("    got       ", "actual_value", "got"))
     shown = {key: quoted(details[key]) for _, key, _ in pairs if key in details}
     same = len(commonprefix(list(shown.values()))) - _CONTEXT  # noqa: RUF071 - of texts, not of paths

@@ -339,7 +339,13 @@ class Suite(SavedModel, Generic[In, Out]):
             When the run is cancelled; what was finished is its ``partial_result``.
         """
         __tracebackhide__ = True
-        check_options(target=target, multiple_runs=multiple_runs, max_concurrency=max_concurrency, timeout=timeout)
+        check_options(
+            target=target,
+            multiple_runs=multiple_runs,
+            max_concurrency=max_concurrency,
+            timeout=timeout,
+            parallel=parallel,
+        )
         run = SuiteRun(
             name=self.name,
             members=tuple(self.scenarios),

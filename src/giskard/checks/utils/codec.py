@@ -28,7 +28,7 @@ from giskard.checks.utils.json_safe import describe
 # Python refuses to read and write integers of more than 4,300 digits.
 _MAX_BITS = 14_000
 
-__all__ = ["decode", "encode", "escape", "import_callable", "import_path"]
+__all__ = ["decode", "encode", "escape", "import_callable", "import_path", "is_saved_callable"]
 
 # The keys of the mappings that `encode` writes for what JSON has no form for.
 # What marks the data of a model that saves itself.
@@ -235,11 +235,19 @@ def decode(value: Any) -> Any:
         return data
     if data.keys() == {"$literal"} and isinstance(data["$literal"], dict):
         return {key: decode(item) for key, item in cast("dict[str, Any]", data["$literal"]).items()}
-    if data.keys() == {"$callable"} and isinstance(data["$callable"], str):
+    if is_saved_callable(data):
         return import_callable(data["$callable"])
     if data.keys() == {"$type", "value"}:
         return _decode_tagged(data["$type"], data["value"])
     return {key: decode(item) for key, item in data.items()}
+
+
+def is_saved_callable(value: Any) -> bool:
+    """Whether it is what `encode` makes of a function."""
+    if not isinstance(value, dict):
+        return False
+    data = cast("dict[str, Any]", value)
+    return data.keys() == {"$callable"} and isinstance(data["$callable"], str)
 
 
 def _decode_tagged(name: Any, saved: Any) -> Any:

@@ -25,12 +25,27 @@ _MAX_TEXT = 10_000
 def describe(value: object) -> str:
     """The ``repr`` of `value`, or a note of why there is none; at most 10,000 characters."""
     try:
-        text = repr(value)
+        text = _text_of_set(value) if issubclass(_type_of(value), _SETS) else repr(value)
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         text = f"<{type(value).__name__} object whose repr raises {type(error).__name__}>"
     return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}… ({len(text):,} characters)"
+
+
+_SETS = (set, frozenset)
+
+
+def _text_of_set(value: Any) -> str:
+    """The ``repr`` of a set with its items in order: its own order changes from run to run."""
+    if not value:
+        return repr(value)
+    try:
+        items = sorted(value)
+    except Exception:  # of types that have no order
+        items = sorted(value, key=repr)
+    text = f"{{{', '.join(map(repr, items))}}}"
+    return f"frozenset({text})" if isinstance(value, frozenset) else text
 
 
 class Shown(str):

@@ -87,6 +87,12 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
     def _prepare(cls, data: dict[str, Any]) -> dict[str, Any]:
         for name in ("inputs", "outputs"):
             value = data.get(name)
+            if name == "inputs" and not _TURNS.isdisjoint(type(value).__mro__):
+                kind = type(value).__name__
+                raise ValueError(
+                    f"inputs are the {kind} {value!r:.200}, expected what is sent; a whole turn is added with "
+                    f"scenario.add_interaction({kind}(...))"
+                )
             if name == "outputs":
                 valid_target(value, name)
             if callable(value) and not isinstance(value, InputGenerator):
@@ -173,6 +179,7 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
         return _input_type_of(target.function if isinstance(target, Injectable) else target)
 
 
+_TURNS = frozenset({Interaction, InteractionSpec})
 _PLAIN = frozenset({str, int, float, bool, type(None), bytes, dict, list, tuple})
 
 
