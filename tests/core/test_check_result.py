@@ -14,7 +14,10 @@ from giskard.checks import (
     Equals,
     FnCheck,
     Metric,
+    Scenario,
     StringMatching,
+    Suite,
+    SuiteResult,
     TestCase,
     Trace,
     Usage,
@@ -220,3 +223,46 @@ def test_a_verdict_of_ones_own_counts_as_one():
 
     (result,) = TestCase(trace=Trace(), checks=[Check()]).run_sync().results
     assert (result.status, result.message) == ("fail", "no")
+
+
+class Unwilling:
+    def __getattr__(self, name):
+        raise RuntimeError("outside of a request")
+
+
+def test_an_object_that_answers_nothing_costs_no_result():
+    odd = Scenario("odd").interact("a", "b").check(Equals(expected_value=Unwilling()))
+    good = Scenario("good").interact("a", "b").check(StringMatching(keyword="b"))
+    result = Suite("s", [odd, good]).run_sync(return_exception=True, verbose=False)
+
+    assert result.results[1].passed
+    for told in (repr(result), result.to_junit_xml(), result.to_report_json(), result.to_json_lines()):
+        assert "good" in told or "1 of 2" in told
+    assert SuiteResult.model_validate_json(result.model_dump_json()).total == 2
+
+
+def test_what_a_subclass_makes_of_a_pass_stays():
+    class Mine(StringMatching):
+        def verdict(self, trace):
+            return super().verdict(trace)._replace(message="mine", details={"own": 1})
+
+    (result,) = Scenario("s").interact("a", "b").check(Mine(keyword="b")).run_sync().steps[0].results
+    assert (result.message, result.details["own"]) == ("mine", 1)
+
+
+def test_numbers_beyond_the_range_of_float_can_be_told():
+    result = CheckResult.success(metrics=[Metric(name="tokens", value=10**400)])
+    assert repr(result).startswith("<CheckResult PASS: tokens=1000")
+    assert CheckResult.model_validate_json(result.model_dump_json()) == result
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"metrics": [("tokens", 3)]}, r"a metric is \('tokens', 3\), expected Metric\(name=..., value=...\)"),
+        ({"details": [("a", 1)]}, r"details are \[\('a', 1\)\], expected a dict"),
+    ],
+)
+def test_odd_metrics_and_details_are_refused_when_a_check_gives_them(fields, words):
+    with pytest.raises(TypeError, match=words):
+        CheckResult.success("ok", **fields)

@@ -2,8 +2,10 @@
 
 import os
 import stat
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from giskard.checks import CheckResult, FnCheck, Interaction, Scenario, Suite, SuiteResult, TestCase, Trace
+from giskard.checks import CheckResult, FnCheck, Interaction, Scenario, Suite, SuiteResult, TestCase, Timing, Trace
 from giskard.checks.export import to_junit_xml
 
 NASTY = "a\x00b\x08c\x1b[31mred\x1b[0m \ud83d \ufffe\uffff ]]> <b>&amp; \"' \u202e \r x\ty\nz"
@@ -393,3 +395,31 @@ def test_a_result_that_was_loaded_again():
     loaded = SuiteResult.model_validate_json(mixed().model_dump_json())
 
     assert states(parsed(loaded)) == states(parsed(mixed()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["n" * 300, "🚀" * 300, '"' * 300, "\U000e0001" * 300])
+def test_long_names_do_not_make_a_file_too_large(name):
+    result = run(scenario(name, check(CheckResult.failure("no"), name)), name=name)
+    many = SuiteResult(results=result.results * 40_000, suite_name=name)
+
+    text = to_junit_xml(many, granularity="check")
+    assert len(text.encode()) < 30_000_000
+    names = [(case.get("classname"), case.get("name")) for case in ET.fromstring(text).iter("testcase")]
+    assert len(set(names)) == len(names) == 40_000
+
+
+def test_times_that_are_none_are_written_as_zero():
+    one = scenario("s", check()).run_sync()
+    odd = one.model_copy(update={"timing": Timing(datetime.now(UTC), float("nan"))})
+    assert parsed(odd).find(".//testcase").get("time") == "0.000"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
+def test_a_pipe_is_written_to():
+    script = (
+        "from giskard.checks import Scenario, Suite\n"
+        "Suite('s', [Scenario('piped')]).run_sync(verbose=False).to_junit_xml('/dev/stdout')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert 'name="piped"' in done.stdout

@@ -7,15 +7,12 @@ is not covered by it goes to the validator, which also words every error.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, NamedTuple, Union, cast, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, PlainSerializer, PlainValidator, SerializeAsAny, WrapSerializer
 from pydantic.fields import FieldInfo
-
-from giskard.checks.utils.injectable import UNEVALUATED
 
 __all__ = ["fill", "shared_names"]
 
@@ -158,7 +155,7 @@ def _after_validators(cls: Any) -> tuple[Callable[[Any], Any], ...] | None:
         return None
     after: list[Callable[[Any], Any]] = []
     for validator in found.model_validators.values():
-        if validator.info.mode == "after" and _arguments(validator.func) == 1:
+        if validator.info.mode == "after" and _is_ours(validator.func):
             after.append(validator.func)
         elif validator.cls_var_name != "_validate_strictly" or getattr(validator.func, "__module__", "") not in _OURS:
             return None
@@ -178,14 +175,20 @@ def _is_shared(default: Any) -> bool:
     return True
 
 
-def _arguments(function: Callable[..., Any]) -> int | None:
-    """How many arguments a function must be given, as pydantic counts them; None when that is not known."""
-    try:
-        parameters = inspect.signature(function, **UNEVALUATED).parameters.values()
-    except Exception:  # whatever its annotations, or a class that is called, may raise
-        return None
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(it.kind in positional and it.default is inspect.Parameter.empty for it in parameters)
+def _is_ours(function: Any) -> bool:
+    """Whether it is a function of this package that takes a value, and may be asked again by the validator.
+
+    Those of others may do something else the second time, or have more arguments.
+    """
+    module = getattr(function, "__module__", None) or ""
+    code = getattr(function, "__code__", None)
+    ours = module == _PACKAGE or module.startswith(f"{_PACKAGE}.")
+    if not ours or code is None:
+        return False
+    return code.co_argcount - len(function.__defaults__ or ()) == 1
+
+
+_PACKAGE: Final = "giskard.checks"
 
 
 def _field(info: FieldInfo) -> _Field | None:
@@ -196,9 +199,9 @@ def _field(info: FieldInfo) -> _Field | None:
     match marks:
         case []:
             function = None
-        case [PlainValidator(func=function)] if _arguments(function) == 1:
+        case [PlainValidator(func=function)] if _is_ours(function):
             return _Field(None, frozenset(), cast("Callable[[Any], Any]", function))
-        case [AfterValidator(func=function)] if _arguments(function) == 1:
+        case [AfterValidator(func=function)] if _is_ours(function):
             pass
         case _:
             return None

@@ -1,18 +1,20 @@
 """The base of all checks."""
 
 import functools
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Annotated, Any, Generic, NoReturn, TypeAlias, cast
 
 from pydantic import BaseModel, PlainSerializer, PlainValidator
 
+from giskard.checks.core.check_result import worded
 from giskard.checks.core.discriminated import Discriminated
 from giskard.checks.core.error_kinds import ErrorKind, is_retryable
 from giskard.checks.core.extraction import JSONPathStr, NoMatch, compile_path
 from giskard.checks.core.options import Seconds
 from giskard.checks.core.result import CheckResult, CheckStatus, Severity, Verdict
 from giskard.checks.core.types import MISSING, In, Out, TraceT
+from giskard.checks.utils.json_safe import describe
 
 __all__ = ["Check", "Checks", "CodeCheck", "JSONPathStr", "NoVerdict", "OneCheck", "lookup", "validate_checks"]
 
@@ -107,7 +109,10 @@ class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
         for name, none_counts in _demands(cls):
             value = values[name]
             if type(value) not in _SCALARS and not (value is None and none_counts):
-                value = _spec_of(value)
+                try:
+                    value = _spec_of(value)
+                except Exception:  # an object that answers every question with an error
+                    value = describe(value)
                 if value is None:
                     continue
             spec[name] = value
@@ -125,6 +130,7 @@ _SCALARS = frozenset({str, int, float, bool})
 # Written so that the type checker takes what is in them for Any.
 _LISTS: tuple[type[Any], ...] = (list, tuple)
 _CONTAINERS: tuple[type[Any], ...] = (dict, list, tuple, set)
+_type_of: Callable[[object], type[Any]] = type
 _IDENTITY = frozenset({"name", "description", "id", "severity"})
 
 
@@ -176,8 +182,7 @@ class CodeCheck(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
         if isinstance(verdict, CheckResult):
             return verdict
         if verdict.found is not MISSING:
-            message, details = self.passed(self.__dict__, verdict.found)
-            verdict = verdict._replace(message=message, details=details)
+            verdict = worded(verdict, type(self), self.__dict__)
         return verdict.result()
 
     @classmethod
@@ -210,16 +215,15 @@ def validate_checks(value: Any) -> list[Check]:
     return [it if Check in it.__class__.__mro__ else _validate_check(it) for it in cast("Sequence[Any]", value)]
 
 
-def _validate_check(item: Any) -> Check:
+def _validate_check(item: object) -> Check:
     if isinstance(item, type) and issubclass(item, Check):
         raise ValueError(f"expected a check, got the class {item.__name__}; make one: {item.__name__}(...)")
     if not isinstance(item, dict):
-        hint = ""
-        if callable(item):
-            hint = "; wrap it: FnCheck(fn=...)"
-        elif isinstance(item, _LISTS):
+        kind = _type_of(item)
+        hint = "; wrap it: FnCheck(fn=...)" if callable(item) else ""
+        if kind in _LISTS:
             hint = "; give its items one by one: .checks(*items)"
-        raise ValueError(f"expected a check, got {type(cast('Any', item)).__name__}: {item!r:.200}{hint}")
+        raise ValueError(f"expected a check, got {kind.__name__}: {item!r:.200}{hint}")
     return Check.model_validate(item)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
@@ -19,6 +19,7 @@ from giskard.checks.core.usage import Usage
 from giskard.checks.utils.equality import equal
 from giskard.checks.utils.frozen import FrozenList
 from giskard.checks.utils.json_safe import JsonSafe, Shown, finite, utf8
+from giskard.checks.utils.text import short_number
 
 __all__ = [
     "CheckResult",
@@ -32,6 +33,7 @@ __all__ = [
     "any_verdict",
     "counted",
     "passed_with",
+    "worded",
 ]
 
 Severity = Literal["error", "warning"]
@@ -261,7 +263,7 @@ class CheckResult(Outcome):
         about = named(name) if name else ""
         if self.error_kind:
             about += f" [{one_line(self.error_kind, 60)}]"
-        measured = (f"{metric.name}={metric.value:g}" for metric in self.metrics)
+        measured = (f"{metric.name}={short_number(metric.value)}" for metric in self.metrics)
         return bracketed(self, self._state, [about.strip()], chain([self.message] if self.message else [], measured))
 
 
@@ -277,6 +279,11 @@ def _check_result(
 ) -> CheckResult:
     if message is not None and type(message) is not str:
         message = str(message)
+    if details is not None and type(details) is not dict and not isinstance(details, Mapping):  # pyright: ignore
+        raise TypeError(f"details are {details!r:.200}, expected a dict")
+    for metric in metrics:
+        if not isinstance(metric, Metric):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"a metric is {metric!r:.200}, expected Metric(name=..., value=...)")
     return construct(
         CheckResult,
         {
@@ -325,6 +332,20 @@ _new_tuple: Callable[..., Verdict] = tuple[Any, ...].__new__
 def passed_with(found: Any) -> Verdict:
     """A PASS whose message and details are made of `found` when somebody reads them: most are never read."""
     return _new_tuple(Verdict, (_PASS, None, None, (), None, False, found))  # as Verdict(...), at half the cost
+
+
+def worded(verdict: Verdict, kind: Any, values: Mapping[str, Any]) -> Verdict:
+    """A PASS of `passed_with`, with the message and the details that its class of checks makes; given ones stay."""
+    try:
+        message, details = kind.passed(values, verdict.found)
+    except NotImplementedError:
+        raise
+    except Exception as error:  # an object that answers every question with an error
+        message, details = f"it passed; what it found cannot be told: {type(error).__name__}", {}
+    return verdict._replace(
+        message=message if verdict.message is None else verdict.message,
+        details=details if verdict.details is None else verdict.details,
+    )
 
 
 def counted(status: CheckStatus, severity: str) -> str:

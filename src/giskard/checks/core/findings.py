@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, Final, cast
 
-from giskard.checks.core.check_result import CheckResult, Verdict, counted
+from giskard.checks.core.check_result import CheckResult, Verdict, counted, worded
 from giskard.checks.core.types import MISSING
 
 __all__ = ["Findings", "complete_result"]
@@ -66,9 +66,11 @@ def make_result(row: Sequence[Any]) -> CheckResult:
     status, message, details, metrics, error_kind, retryable, found, kind, values, check_id, start, seconds = row
     if kind is None:
         return cast("CheckResult", status)
+    verdict = Verdict(status, message, details, metrics, error_kind, retryable, found)
     if found is not MISSING:
-        message, details = kind.passed(values, found)
-    result = Verdict(status, message, None, metrics, error_kind, retryable).result()
+        verdict = worded(verdict, kind, values)
+        details = verdict.details
+    result = verdict._replace(details=None).result()
     complete_result(result, details or {}, kind, values, check_id=check_id, start=start, seconds=seconds)
     return result
 

@@ -25,13 +25,14 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
     OSError
         When it cannot be written; then a file that was there before is as it was.
     """
-    target = Path(os.path.realpath(os.fspath(path)))
     data = text.encode("utf-8", "backslashreplace")
+    given = Path(path)
+    if given.exists() and not given.is_file() and not given.is_dir():  # a pipe has no path of its own to resolve
+        given.write_bytes(data)
+        return given
+    target = Path(os.path.realpath(given))
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the name of a file in it")
-    if target.exists() and not target.is_file():
-        target.write_bytes(data)
-        return target
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{uuid4().hex}.tmp")
     try:

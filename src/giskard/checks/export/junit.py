@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,14 +13,17 @@ from typing import Any, Literal, get_args
 from giskard.checks.core.result import CheckResult, TestCaseResult
 from giskard.checks.export._files import write_atomically
 from giskard.checks.export._log import failed_checks, log_of_check, log_of_member, reason_of, reasons
-from giskard.checks.export._results import AnyResult, Member, SuiteView, as_suite
+from giskard.checks.export._results import AnyResult, SuiteView, as_suite
 from giskard.checks.utils.text import cut, visible
 
 __all__ = ["Granularity", "to_junit_xml"]
 
 Granularity = Literal["scenario", "check"]
 
-_NAME = 400
+# Bytes of a name, and of all of them.
+_NAME = 1_200
+_ALL_NAMES = 8_000_000
+_LEAST = 160  # bytes of a testcase beside its names
 _MESSAGE = 2_000
 # What one testcase may hold, and all of them together: GitLab refuses files of more than 30 MB.
 _BODY = 60_000
@@ -95,6 +100,8 @@ def _of_scenarios(suite: SuiteView) -> Iterator[_Case]:
 def _of_checks(suite: SuiteView) -> Iterator[_Case]:
     for member in suite.members:
         classname = f"{suite.name}.{member.name}"
+        # Of many checks that fail in one conversation each shows the same one.
+        whole = functools.cache(functools.partial(log_of_member, member))
         empty = True
         for number, step in enumerate(member.steps, 1):
             if step.error is not None:
@@ -104,12 +111,12 @@ def _of_checks(suite: SuiteView) -> Iterator[_Case]:
                     classname=classname,
                     name=f"step {number}",
                     seconds=step.seconds,
-                    log=lambda member=member: log_of_member(member),
+                    log=whole,
                     **outcome,
                 )
             for check in step.results:
                 empty = False
-                yield _of_check(classname, member, check)
+                yield _of_check(classname, whole, check)
         if empty:
             yield _Case(
                 classname=classname,
@@ -117,18 +124,18 @@ def _of_checks(suite: SuiteView) -> Iterator[_Case]:
                 seconds=member.seconds,
                 status="skip",
                 message="nothing was checked",
-                log=lambda member=member: log_of_member(member),
+                log=whole,
             )
 
 
-def _of_check(classname: str, member: Member, check: CheckResult) -> _Case:
+def _of_check(classname: str, whole: Callable[[], str], check: CheckResult) -> _Case:
     status = "pass" if check.failed and check.severity == "warning" else check.status.value
     blamed = status in {"fail", "error"}
     return _Case(
         classname=classname,
         name=check.name,
         seconds=check.seconds,
-        log=(lambda: log_of_member(member)) if blamed else (lambda: log_of_check(check)),
+        log=whole if blamed else (lambda: log_of_check(check)),
         **_outcome(status, [TestCaseResult(results=[check])]),
     )
 
@@ -176,7 +183,7 @@ class _Writer:
 
     share: int
     expected: int
-    left: int = _ALL_BYTES
+    left: int  # bytes, beside the least that each testcase takes
     nodes: int = _ALL_NODES
     least_nodes: int = 3  # of a testcase: itself, its state and the line end
     cut: int = 0  # testcases whose details or log are missing
@@ -190,22 +197,22 @@ class _Writer:
         self.counts[case.status] += 1
         self.expected -= 1
         self.nodes -= self.least_nodes
-        classname, name = self._unique(visible(cut(case.classname, _NAME)), visible(cut(case.name, _NAME)))
-        text = f'<testcase classname="{_quoted(classname)}" name="{_quoted(name)}" time="{case.seconds:.3f}">'
+        classname, name = self._unique(case.classname, case.name)
+        text = f'<testcase classname="{_quoted(classname)}" name="{_quoted(name)}" time="{_seconds(case.seconds)}">'
         element, room = _ELEMENTS.get(case.status), True
         if element is not None:
-            message = visible(cut(case.message, _MESSAGE if self.left > 0 else 200))
-            kind = f' type="{_quoted(visible(cut(case.type, 200)))}"' if case.type else ""
-            room = self._has_nodes(1)
+            message = _fitted(case.message, 4 * _MESSAGE if self.left > 0 else 60)
+            kind = f' type="{_quoted(_fitted(case.type, 200))}"' if case.type and self.left > 0 else ""
+            room = self.left > 0 and self._has_nodes(1)
             body = self._body(case.body) if room else ""
             text += f'<{element}{kind} message="{_quoted(message)}">{body}</{element}>'
         if case.log is not None and room:
-            room = self._has_nodes(2)
+            room = self.left > 0 and self._has_nodes(2)
             if room:
                 text += f"<system-out>{self._body(case.log)}</system-out>"
         self.cut += not room
         text += "</testcase>\n" if self.least_nodes == 3 else "</testcase>"
-        self.left -= len(text) if text.isascii() else len(text.encode())
+        self.left -= _size(text) - _least_size(case)
         self.parts.append(text)
 
     def _has_nodes(self, count: int) -> bool:
@@ -227,8 +234,6 @@ class _Writer:
     def _body(self, make: Callable[[], str] | None) -> str:
         if make is None:
             return ""
-        if self.left <= 0:
-            return "[left out: the file would become too large]"
         return _escaped(visible(cut(make(), self.share)))
 
 
@@ -238,16 +243,20 @@ _ELEMENTS = {"fail": "failure", "error": "error", "skip": "skipped"}
 def _document(suite: SuiteView, cases: Sequence[_Case]) -> str:
     kept = _most_telling(cases)
     share = max(_LEAST_BODY, min(_BODY, _ALL_BODIES // max(1, 2 * len(kept))))
-    writer = _Writer(share=share, expected=len(kept), missing=len(cases) - len(kept))
+    name = max(20, min(_NAME, _ALL_NAMES // max(1, 2 * len(kept))))
+    for case in kept:
+        case.classname, case.name = _fitted(case.classname, name), _fitted(case.name, name)
+    left = _ALL_BYTES - sum(map(_least_size, kept))
+    writer = _Writer(share=share, left=left, expected=len(kept), missing=len(cases) - len(kept))
     if writer.least_nodes * writer.expected > writer.nodes:
         writer.least_nodes = 2  # no line ends
     for case in kept:
         writer.add(case)
-    name = _quoted(visible(cut(suite.name, _NAME)))
+    suite_name = _quoted(_fitted(suite.name, _NAME))
     counts = writer.counts
     common = (
-        f'name="{name}" tests="{sum(counts.values())}" failures="{counts["fail"]}" errors="{counts["error"]}" '
-        f'time="{suite.seconds:.3f}"'
+        f'name="{suite_name}" tests="{sum(counts.values())}" failures="{counts["fail"]}" errors="{counts["error"]}" '
+        f'time="{_seconds(suite.seconds)}"'
     )
     return "".join(
         [
@@ -300,6 +309,28 @@ def _start(suite: SuiteView) -> str:
     timings = [suite.timing] if suite.timing is not None else [member.source.timing for member in suite.members]
     starts = [timing.started_at for timing in timings if timing is not None]
     return (min(starts) if starts else datetime.now(UTC)).isoformat(timespec="seconds")
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _least_size(case: _Case) -> int:
+    """The bytes that a testcase takes when nothing more can be said of it."""
+    return _size(_quoted(case.classname)) + _size(_quoted(case.name)) + _LEAST
+
+
+def _fitted(text: str, size: int) -> str:
+    """`text` with its hidden characters shown, of at most so many bytes once it is written in an attribute."""
+    shown = visible(cut(text, max(size // 2, size - 60)))  # with room for the note
+    while (written := _size(_quoted(shown))) > size and len(text) > 1:
+        text = text[: min(len(text) - 1, len(text) * size // written)]
+        shown = f"{visible(text)}…"
+    return shown
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.3f}" if math.isfinite(seconds) and seconds >= 0 else "0.000"
 
 
 def _escaped(text: str) -> str:

@@ -12,7 +12,7 @@ from giskard.checks.core.assertions import expects_it
 from giskard.checks.core.places import raised_at, users_part
 from giskard.checks.core.result import CheckResult, ScenarioResult, TestCaseError
 from giskard.checks.reporting._page import Page, Row, Span, fit, size, wrap
-from giskard.checks.utils.text import plain_text, quoted
+from giskard.checks.utils.text import plain_text, quoted, short_number
 
 __all__ = [
     "Limits",
@@ -106,7 +106,7 @@ def check_rows(page: Page, check: CheckResult, width: int, limits: Limits) -> It
         if isinstance(traceback, str):
             yield from traceback_rows(page, traceback, width, limits)
     for metric in check.metrics:
-        yield [("    ", ""), (fit(f"{page.line(metric.name, 60)} = {metric.value:g}", width - 4), "dim")]
+        yield [("    ", ""), (fit(f"{page.line(metric.name, 60)} = {short_number(metric.value)}", width - 4), "dim")]
 
 
 def _with_message(page: Page, head: Row, message: str | None, width: int, limits: Limits) -> Iterator[Row]:

@@ -142,7 +142,7 @@ def _symbols(page: Page, statuses: Sequence[str]) -> None:
         "nothing": glyphs.nothing,
     }
     total = f"{len(statuses):,}"
-    width = page.width - 2 * len(total) - 6
+    width = page.width - 2 * len(total) - 7
     for begin in range(0, len(statuses), width):
         row = statuses[begin : begin + width]
         spans = [(symbols[status] * len(list(run)), status) for status, run in groupby(row)]

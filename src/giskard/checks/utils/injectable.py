@@ -13,12 +13,12 @@ if sys.version_info >= (3, 14):
     import annotationlib
 
     # Names that are imported for type checkers only stay what they are: names.
-    UNEVALUATED: Final[dict[str, Any]] = {"annotation_format": annotationlib.Format.FORWARDREF}
+    _UNEVALUATED: Final[dict[str, Any]] = {"annotation_format": annotationlib.Format.FORWARDREF}
 else:
     annotationlib = None
-    UNEVALUATED: Final[dict[str, Any]] = {}
+    _UNEVALUATED: Final[dict[str, Any]] = {}
 
-__all__ = ["UNEVALUATED", "Injectable", "is_async_callable"]
+__all__ = ["Injectable", "is_async_callable"]
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -59,7 +59,7 @@ class Injectable:
         self._by_keyword: dict[str, str] = {}
         self._chosen: dict[str, str] = {}  # parameter -> the name that it asks for
         try:
-            signature = inspect.signature(function, **UNEVALUATED)
+            signature = inspect.signature(function, **_UNEVALUATED)
         except (TypeError, ValueError, NameError):  # some builtins have none: they take the one thing there is
             self._by_position.append(default)
             return

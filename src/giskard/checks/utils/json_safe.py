@@ -221,6 +221,8 @@ def _safe_int(value: int) -> Any:
 
 def finite(number: float) -> float | str:
     """`number`, or the text of one that JSON has no form for, from which it can be read again."""
+    if isinstance(number, int):
+        return number if number.bit_length() <= _MAX_BITS else hex(number)
     return number if math.isfinite(number) else repr(number)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from giskard.checks.utils.json_safe import describe, json_safe
 
-__all__ = ["cut", "plain_text", "quoted", "visible"]
+__all__ = ["cut", "plain_text", "quoted", "short_number", "visible"]
 
 # What a terminal, a browser or an XML reader obeys, drops or refuses instead of showing it: control characters
 # but line feed and tab, marks that change the direction of the text, characters without a width, line separators
@@ -53,6 +53,14 @@ def cut(text: str, limit: int) -> str:
     tail = limit // 4
     end = text[len(text) - tail :]
     return f"{text[: limit - tail]} … [{len(text) - limit:,} of {len(text):,} characters cut] … {end}"
+
+
+def short_number(number: float) -> str:
+    """A number to six digits."""
+    try:
+        return f"{number:g}"
+    except Exception:  # an integer beyond the range of float; whatever a result holds that was made without validation
+        return cut(describe(number), 40)
 
 
 def plain_text(value: Any) -> str:
