@@ -451,3 +451,8 @@ def test_match_is_about_each_item(items, expected):
     assert found["any"] == ("pass" if "pass" in states else "fail")
     assert found["none"] == ("pass" if "pass" not in states else "fail")
     assert found["all"] == ("error" if not items else "pass" if set(states) == {"pass"} else "fail")
+
+
+def test_a_set_is_ordered_with_nothing():
+    for one, other in (({1}, {1, 2}), ({1}, [1]), ([1], {1}), ({1}, 5), (frozenset({1}), {1, 2})):
+        assert status(LessThan(expected_value=other), one) == "error"

@@ -91,3 +91,14 @@ def test_save_and_load(check):
 def test_in_a_test_case():
     result = asyncio.run(TestCase(trace=T(EASY), checks=[Readability(min_score=50)]).run())
     assert result.passed and result.results[0].metrics
+
+
+def test_every_result_has_the_text_and_every_verdict_the_score_and_its_bounds():
+    for text in (5, None):
+        assert run(Readability(min_score=1), text).details == {"text": text}
+    assert run(Readability(min_score=1), "…").details == {"text": "…"}
+    score = readability(EASY, "flesch_reading_ease")
+    for low, high, state in ((score, score, "pass"), (score + 1, None, "fail"), (None, score - 1, "fail")):
+        result = run(Readability(min_score=low, max_score=high), EASY)
+        assert result.status == state
+        assert result.details == {"text": EASY, "score": score, "min_score": low, "max_score": high}

@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from giskard.checks import Check, Interaction, Not, RegoPolicy, TestCase, Trace
+from giskard.checks.builtin import rego_policy
 
 pytest.importorskip("regorus")
 
@@ -113,3 +114,35 @@ def test_without_the_extra(monkeypatch):
 
 def test_in_a_test_case():
     assert asyncio.run(TestCase(trace=T({"amount": 1}), checks=[make()]).run()).passed
+
+
+@pytest.mark.parametrize(
+    ("rule", "amount", "state", "message"),
+    [
+        ("allow", 5, "pass", "data.refunds.allow is true"),
+        ("allow", 500, "fail", "data.refunds.allow is false for {'amount': 500} at 'trace.last.outputs'"),
+        ("sure", 500, "fail", "data.refunds.sure is undefined for {'amount': 500} at 'trace.last.outputs'"),
+        ("amount", 5, "error", "data.refunds.amount is 5 (int), expected true or false"),
+    ],
+)
+def test_every_result_has_the_input_and_the_rule(rule, amount, state, message):
+    result = run(make(rule), {"amount": amount})
+    assert (result.status, result.message) == (state, message)
+    assert result.details == {"input": {"amount": amount}, "rule": f"data.refunds.{rule}"}
+
+
+def test_a_policy_is_compiled_when_the_check_is_built_and_when_it_changes(monkeypatch):
+    compiled = []
+    original = rego_policy.compile_policy
+
+    def counting(policy, data):
+        compiled.append(data)
+        return original(policy, data)
+
+    monkeypatch.setattr(rego_policy, "compile_policy", counting)
+    check = make(limit=1)
+    assert [status(check, {"amount": 5}), status(check, {"amount": 1})] == ["fail", "pass"]
+    assert compiled == [{"limit": 1}]
+    check.data = {"limit": 9}
+    assert [status(check, {"amount": 5}), status(check, {"amount": 9})] == ["pass", "pass"]
+    assert compiled == [{"limit": 1}, {"limit": 9}]

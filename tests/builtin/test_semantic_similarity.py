@@ -123,3 +123,22 @@ def test_a_literal_reference_wins_and_its_key_is_not_looked_at():
     check = SemanticSimilarity(reference_text="r", reference_text_key="trace.last.nope")
 
     assert run(check, T()).error_kind == "config"
+
+
+@pytest.mark.parametrize(
+    ("check", "outputs", "kind", "details"),
+    [
+        (ALL[0], 5, "bad_type", {"target_key": "trace.last.outputs", "value": 5}),
+        (ALL[0], " ", "missing_value", {"target_key": "trace.last.outputs", "value": " "}),
+        (
+            SemanticSimilarity(reference_text_key="trace.last.metadata.r"),
+            "a",
+            "bad_type",
+            {"reference_text_key": "trace.last.metadata.r", "value": ["x"]},
+        ),
+    ],
+)
+def test_a_text_that_is_none_is_in_the_details(check, outputs, kind, details):
+    result = run(check, T(outputs, r=["x"]))
+    assert result.error_kind == kind
+    assert result.details == details

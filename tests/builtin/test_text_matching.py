@@ -272,3 +272,10 @@ def test_a_keyword_that_every_text_contains_is_refused(keyword):
 )
 def test_braces_are_what_they_are_in_re(pattern, text, found):
     assert status(RegexMatching(pattern=pattern), text) == ("pass" if found else "fail")
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_what_is_no_text_is_in_the_details(make):
+    result = run(make(), 5)
+    assert result.details == {"target_key": "trace.last.outputs", "value": 5}
+    assert result.error_kind == "bad_type"

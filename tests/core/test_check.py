@@ -291,3 +291,16 @@ def test_no_verdict_is_an_exception_with_its_message():
     problem = NoVerdict("cannot tell", kind="bad_type")
     assert str(problem) == "cannot tell"
     assert list(problem.verdict().metrics) == []
+
+
+def test_an_error_without_a_kind_is_of_an_unknown_one():
+    assert NoVerdict("why").verdict().error_kind == "unknown"
+
+
+def test_a_misspelt_field_is_told_with_the_fields_that_there_are():
+    with pytest.raises(ValidationError) as refused:
+        Short(limt=1)
+    (line,) = refused.value.errors()
+    fields = "name, description, id, severity, timeout, limit"
+    assert line["msg"] == f"Short has no field 'limt'; did you mean 'limit'? Its fields are: {fields}"
+    assert line["type"] == "unknown_field"

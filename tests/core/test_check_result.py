@@ -186,6 +186,7 @@ def test_what_a_pass_was_found_with_is_worded_when_somebody_reads_it():
     result = findings.result(0)
 
     assert result.passed
+    assert (result.retryable, result.error_kind, list(result.metrics)) == (False, None, [])
     assert result.message == said.message
     assert {**result.details, "duration_ms": 0, "check_spec": 0} == {**said.details, "duration_ms": 0, "check_spec": 0}
 

@@ -39,6 +39,8 @@ def test_the_events_of_a_scenario():
     assert check.subject is ok
     assert check.result.passed
     assert check.check_id == "ok"
+    started = next(event for event in log.events if event.kind == "check_started")
+    assert (started.check_id, started.subject) == ("ok", ok)
     assert log.events[-1].result is result
     assert log.events[-1].scenario_name == "s"
 

@@ -164,3 +164,13 @@ def test_the_whole_of_a_refusal():
 def test_a_number_is_not_parallel(given):
     with pytest.raises(TypeError, match=r"^parallel is .*expected True or False; how many at once is max_concurrency$"):
         Suite("s").run_sync(parallel=given, verbose=False)
+
+    with pytest.raises(ValueError) as refused:
+        suite_run(Log(), max_concurrency=0)
+    assert str(refused.value) == "max_concurrency is 0, expected at least 1, or None for no limit"
+    with pytest.raises(TypeError) as refused:
+        suite_run(Log(), max_concurrency="3")
+    message = "max_concurrency is '3' (str), expected a positive whole number or None"
+    assert str(refused.value) == message
+    with pytest.raises(ValueError, match="multiple_runs is 0"):
+        Scenario("s").run_sync(multiple_runs=0)

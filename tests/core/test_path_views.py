@@ -339,3 +339,20 @@ def test_long_arrays_of_numbers_do_not_hold_up_a_descent(monkeypatch):
     monkeypatch.setattr(query, "MAX_VISITED", 1_000)
     assert out({"vector": np.zeros(50_000), "x": 1}, "..x") == [1]
     assert out({"vector": [0.5] * 50_000, "x": 1}, "..x") == [1]
+
+
+class Renamed(BaseModel):
+    fee: int = Field(validation_alias=AliasChoices("price", "cost"), serialization_alias="sum")
+
+
+def test_every_name_of_a_field_leads_to_it():
+    root = {"last": Renamed(price=3)}
+    for name in ("fee", "price", "cost", "sum"):
+        assert resolve(root, f"trace.last.{name}") == 3
+
+
+def test_an_array_of_no_dimensions_has_no_length():
+    root = {"last": [{"a": np.array(5)}, {"a": np.array([5])}]}
+    assert len(resolve(root, "trace.last[?length(@.a) == 1]")) == 1
+    assert resolve(root, "trace.last[?length(@.a) == 5]") == []
+    assert resolve({"a": np.array(5)}, "trace.a[*]") == resolve({"a": np.array(5)}, "trace.a[:]") == []

