@@ -215,16 +215,19 @@ def validate_checks(value: Any) -> list[Check]:
     return [it if Check in it.__class__.__mro__ else _validate_check(it) for it in cast("Sequence[Any]", value)]
 
 
+def _no_check(item: object) -> ValueError:
+    kind = _type_of(item)
+    hint = "; wrap it: FnCheck(fn=...)" if callable(item) else ""
+    if kind in _LISTS:
+        hint = "; give its items one by one: .checks(*items)"
+    return ValueError(f"expected a check, got {kind.__name__}: {item!r:.200}{hint}")
+
+
 def _validate_check(item: Any) -> Check:
     if isinstance(item, type) and issubclass(item, Check):
         raise ValueError(f"expected a check, got the class {item.__name__}; make one: {item.__name__}(...)")
     if not isinstance(item, dict):
-        given: object = item
-        kind = _type_of(given)
-        hint = "; wrap it: FnCheck(fn=...)" if callable(given) else ""
-        if kind in _LISTS:
-            hint = "; give its items one by one: .checks(*items)"
-        raise ValueError(f"expected a check, got {kind.__name__}: {given!r:.200}{hint}")
+        raise _no_check(cast("object", item))
     return Check.model_validate(item)
 
 
