@@ -182,7 +182,8 @@ class CodeCheck(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
         if isinstance(verdict, CheckResult):
             return verdict
         if verdict.found is not MISSING:
-            verdict = worded(verdict, type(self), self.__dict__)
+            message, details = worded(type(self), self.__dict__, verdict.found, verdict.message, verdict.details)
+            verdict = verdict._replace(message=message, details=details)
         return verdict.result()
 
     @classmethod

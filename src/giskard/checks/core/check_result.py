@@ -334,18 +334,17 @@ def passed_with(found: Any) -> Verdict:
     return _new_tuple(Verdict, (_PASS, None, None, (), None, False, found))  # as Verdict(...), at half the cost
 
 
-def worded(verdict: Verdict, kind: Any, values: Mapping[str, Any]) -> Verdict:
-    """A PASS of `passed_with`, with the message and the details that its class of checks makes; given ones stay."""
+def worded(
+    kind: Any, values: Mapping[str, Any], found: Any, message: str | None, details: dict[str, Any] | None
+) -> tuple[str | None, dict[str, Any]]:
+    """The message and the details of a PASS of `passed_with`: what its class of checks makes, where none is given."""
     try:
-        message, details = kind.passed(values, verdict.found)
+        made: tuple[str | None, dict[str, Any]] = kind.passed(values, found)
     except NotImplementedError:
         raise
     except Exception as error:  # an object that answers every question with an error
-        message, details = f"it passed; what it found cannot be told: {type(error).__name__}", {}
-    return verdict._replace(
-        message=message if verdict.message is None else verdict.message,
-        details=details if verdict.details is None else verdict.details,
-    )
+        made = f"it passed; what it found cannot be told: {type(error).__name__}", {}
+    return made[0] if message is None else message, made[1] if details is None else details
 
 
 def counted(status: CheckStatus, severity: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -11,6 +10,7 @@ from pydantic import BaseModel
 
 from giskard.checks.core import late
 from giskard.checks.core.models import SCHEMA_VERSION
+from giskard.checks.utils.lazy import json
 
 __all__ = ["Document"]
 

@@ -66,11 +66,9 @@ def make_result(row: Sequence[Any]) -> CheckResult:
     status, message, details, metrics, error_kind, retryable, found, kind, values, check_id, start, seconds = row
     if kind is None:
         return cast("CheckResult", status)
-    verdict = Verdict(status, message, details, metrics, error_kind, retryable, found)
     if found is not MISSING:
-        verdict = worded(verdict, kind, values)
-        details = verdict.details
-    result = verdict._replace(details=None).result()
+        message, details = worded(kind, values, found, message, details)
+    result = Verdict(status, message, None, metrics, error_kind, retryable).result()
     complete_result(result, details or {}, kind, values, check_id=check_id, start=start, seconds=seconds)
     return result
 

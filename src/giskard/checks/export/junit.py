@@ -82,6 +82,7 @@ class _Case:
     status: str
     message: str = ""
     type: str = ""
+    least: int = 0  # bytes that it takes when nothing more can be said of it
     body: Callable[[], str] | None = None
     log: Callable[[], str] | None = None
 
@@ -212,7 +213,7 @@ class _Writer:
                 text += f"<system-out>{self._body(case.log)}</system-out>"
         self.cut += not room
         text += "</testcase>\n" if self.least_nodes == 3 else "</testcase>"
-        self.left -= _size(text) - _least_size(case)
+        self.left -= _size(text) - case.least
         self.parts.append(text)
 
     def _has_nodes(self, count: int) -> bool:
@@ -246,7 +247,8 @@ def _document(suite: SuiteView, cases: Sequence[_Case]) -> str:
     name = max(20, min(_NAME, _ALL_NAMES // max(1, 2 * len(kept))))
     for case in kept:
         case.classname, case.name = _fitted(case.classname, name), _fitted(case.name, name)
-    left = _ALL_BYTES - sum(map(_least_size, kept))
+        case.least = _size(_quoted(case.classname)) + _size(_quoted(case.name)) + _LEAST
+    left = _ALL_BYTES - sum(case.least for case in kept)
     writer = _Writer(share=share, left=left, expected=len(kept), missing=len(cases) - len(kept))
     if writer.least_nodes * writer.expected > writer.nodes:
         writer.least_nodes = 2  # no line ends
@@ -315,13 +317,10 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def _least_size(case: _Case) -> int:
-    """The bytes that a testcase takes when nothing more can be said of it."""
-    return _size(_quoted(case.classname)) + _size(_quoted(case.name)) + _LEAST
-
-
 def _fitted(text: str, size: int) -> str:
     """`text` with its hidden characters shown, of at most so many bytes once it is written in an attribute."""
+    if len(text) * 10 <= size:  # whatever is in it: most are as short
+        return visible(text)
     shown = visible(cut(text, max(size // 2, size - 60)))  # with room for the note
     while (written := _size(_quoted(shown))) > size and len(text) > 1:
         text = text[: min(len(text) - 1, len(text) * size // written)]

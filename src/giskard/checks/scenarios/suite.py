@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Annotated, Any, Generic, Self, cast
@@ -25,6 +24,7 @@ from giskard.checks.core.timing import Timing, TimingField, clock_since, millise
 from giskard.checks.core.types import MISSING, In, Out
 from giskard.checks.scenarios._suite_run import SuiteRun
 from giskard.checks.settings import get_settings
+from giskard.checks.utils.lazy import json
 
 __all__ = ["GroupStats", "GroupedSuiteResult", "Suite", "SuiteResult"]
 

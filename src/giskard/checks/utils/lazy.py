@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["asyncio", "difflib", "lazy_names", "logging", "traceback"]
+__all__ = ["asyncio", "difflib", "json", "lazy_names", "logging", "traceback"]
 
 
 def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
@@ -48,10 +48,12 @@ class _LazyModule:
 if TYPE_CHECKING:
     import asyncio
     import difflib
+    import json
     import logging
     import traceback
 else:
     asyncio = _LazyModule("asyncio")
     difflib = _LazyModule("difflib")
+    json = _LazyModule("json")
     logging = _LazyModule("logging")
     traceback = _LazyModule("traceback")

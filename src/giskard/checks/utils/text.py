@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import functools
 import re
 from typing import Any
 
 from giskard.checks.utils.json_safe import describe, json_safe
+from giskard.checks.utils.lazy import json
 
 __all__ = ["cut", "plain_text", "quoted", "short_number", "visible"]
 
@@ -99,4 +100,10 @@ def _default(value: object) -> Any:
     return _opaque(value) if isinstance(safe, dict) and safe.keys() == {"$type", "$text"} else safe  # pyright: ignore
 
 
-_dumps = json.JSONEncoder(ensure_ascii=False, default=_default).encode
+@functools.cache
+def _encoder() -> Any:
+    return json.JSONEncoder(ensure_ascii=False, default=_default)
+
+
+def _dumps(value: Any) -> str:
+    return _encoder().encode(value)
