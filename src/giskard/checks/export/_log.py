@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from giskard.checks.core.assertions import expects_it
+from giskard.checks.core.places import sections
 from giskard.checks.core.result import CheckResult, ScenarioResult, TestCaseResult
 from giskard.checks.export._results import Member
 from giskard.checks.utils.text import cut, plain_text, quoted
@@ -77,16 +78,16 @@ def log_of_member(member: Member) -> str:
     if member.nothing_checked:
         parts.append("nothing was checked")
     turns, steps = member.turns, member.steps
-    total, begin = len(turns), 0
-    for number, (step, status) in enumerate(zip(steps, member.step_statuses, strict=True), 1):
-        end = _end_of(step, begin, total, last=number == len(steps))
-        parts += _turns(turns, begin, end)
-        begin = end
+    added = sections(steps, len(turns))
+    for number, (step, status, section) in enumerate(zip(steps, member.step_statuses, added, strict=True), 1):
+        parts += _turns(turns, section.start, section.stop)
         parts.append(f"\nstep {number} of {len(steps)}: {_STATES[status]}")
         if step.error is not None:
             parts.append(f"  ERROR {step.error.summary()}")
         parts += [f"  {log_of_check(check)}".replace("\n", "\n  ") for check in step.results]
-    return "\n".join([*parts, *_turns(turns, begin, total)])
+    if not steps:
+        parts += _turns(turns, 0, len(turns))
+    return "\n".join(parts)
 
 
 def _about(scenario: ScenarioResult[Any]) -> Iterator[str]:
@@ -97,14 +98,6 @@ def _about(scenario: ScenarioResult[Any]) -> Iterator[str]:
     annotations = scenario.final_trace.annotations
     if annotations:
         yield f"annotations: {cut(plain_text(annotations), _VALUE)}"
-
-
-def _end_of(step: TestCaseResult, begin: int, total: int, last: bool) -> int:
-    """One past the last turn that the step added; the last step takes what is left."""
-    if last:
-        return total
-    index = step.last_interaction_index
-    return begin if index is None else min(total, max(begin, index + 1))
 
 
 def _turns(turns: Sequence[Any], begin: int, end: int) -> Iterator[str]:

@@ -7,7 +7,7 @@ here is left to pydantic, and so is one that cannot be written like this: it has
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -34,10 +34,23 @@ class _Unusual(Exception):
 
 def result_text(result: Any) -> bytes:
     """A result of a scenario, of an attempt or of a test case as JSON text, without ``schema_version``."""
+    return _text_and_status(result)[0]
+
+
+def result_texts(results: Sequence[Any]) -> tuple[list[bytes] | None, list[str]]:
+    """Results of scenarios as JSON texts, and their statuses; no texts when one is of a class of one's own."""
+    if any(plain_class(_type_of(result)) is not ScenarioResult for result in results):
+        return None, []
+    written = [_text_and_status(result) for result in results]  # one by one: what is put together goes at once
+    return [text for text, _ in written], [status for _, status in written]
+
+
+def _text_and_status(result: Any) -> tuple[bytes, str]:
     try:
-        return data_text(case_data(result) if type(result) is TestCaseResult else attempt_data(result))
+        data = case_data(result) if type(result) is TestCaseResult else attempt_data(result)
+        return data_text(data), data["status"]
     except Exception:
-        return _text_of_anything(result)
+        return _text_of_anything(result), result.status.value
 
 
 def _text_of_anything(result: BaseModel) -> bytes:
@@ -45,23 +58,6 @@ def _text_of_anything(result: BaseModel) -> bytes:
         return BaseModel.model_dump_json(result).encode()
     except Exception:  # a trace of one's own that raises
         return to_json(json_safe(result))
-
-
-def result_texts(results: Iterable[Any]) -> tuple[list[bytes] | None, list[str]]:
-    """Results of scenarios as JSON texts, and their statuses; no texts when one is of a class of one's own."""
-    texts: list[bytes] = []
-    statuses: list[str] = []
-    for result in results:  # one by one: what is put together goes at once
-        if plain_class(_type_of(result)) is not ScenarioResult:
-            return None, []
-        try:
-            data = attempt_data(result)
-            texts.append(data_text(data))
-            statuses.append(data["status"])
-        except Exception:
-            texts.append(_text_of_anything(result))
-            statuses.append(result.status.value)
-    return texts, statuses
 
 
 def data_text(data: dict[str, Any]) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from giskard.checks.core.result import ScenarioResult, TestCaseResult, roll_up, word_of_case
 
-__all__ = ["AnyResult", "Member", "SuiteLike", "SuiteView", "as_suite"]
+__all__ = ["AnyResult", "Member", "SuiteLike", "SuiteView", "as_suite", "refuse_other"]
 
 
 @runtime_checkable
@@ -74,6 +74,18 @@ class SuiteView:
         return self.counts["pass"] / counted if counted else None
 
 
+def refuse_other(result: object) -> None:
+    """Refuse what is no result.
+
+    Raises
+    ------
+    TypeError
+        Naming what it is.
+    """
+    if not isinstance(result, (ScenarioResult, TestCaseResult, SuiteLike)):
+        raise TypeError(f"expected a SuiteResult, a ScenarioResult or a TestCaseResult, got {type(result).__name__}")
+
+
 def as_suite(result: AnyResult) -> SuiteView:
     """`result` as a suite's; a single one is the only member of its own.
 
@@ -82,12 +94,11 @@ def as_suite(result: AnyResult) -> SuiteView:
     TypeError
         When it is no result at all.
     """
+    refuse_other(result)
     if isinstance(result, ScenarioResult):
         return _view(result, result.scenario_name, [_of_scenario(result)])
     if isinstance(result, TestCaseResult):
         return _view(result, result.name or "test case", [_of_case(result)])
-    if not isinstance(result, SuiteLike):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"expected a SuiteResult, a ScenarioResult or a TestCaseResult, got {type(result).__name__}")
     name = getattr(result, "suite_name", None) or getattr(getattr(result, "suite", None), "name", None) or "suite"
     return _view(result, str(name), [_of_scenario(item) for item in result.results])
 

@@ -13,7 +13,7 @@ from giskard.checks.core.models import SCHEMA_VERSION
 from giskard.checks.core.result import ScenarioResult, TestCaseResult
 from giskard.checks.export._files import write_atomically
 from giskard.checks.export._result_json import attempt_data, case_data, data_text, result_text
-from giskard.checks.export._results import AnyResult, Member, SuiteView, as_suite
+from giskard.checks.export._results import AnyResult, Member, SuiteView, as_suite, refuse_other
 from giskard.checks.utils.json_safe import json_safe
 
 __all__ = ["to_json_lines", "to_report_json"]
@@ -38,9 +38,9 @@ def to_report_json(result: AnyResult, path: str | os.PathLike[str] | None = None
     OSError
         When the file cannot be written.
     """
-    as_suite(result)  # refuses what is none
+    refuse_other(result)
     model: Any = result
-    text: str = model.model_dump_json() if indent is None else model.model_dump_json(indent=indent)
+    text: str = model.model_dump_json(indent=indent)
     if path is not None:
         write_atomically(path, text + "\n")
     return text

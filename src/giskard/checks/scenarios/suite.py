@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 from typing import Annotated, Any, Generic, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, computed_field, model_validator
@@ -235,9 +234,7 @@ class SuiteResult(Document, Outcome):
             "pass_rate": passed / counted if counted else None,
         }
         rest = BaseModel.model_dump_json(self, exclude={"results", *computed})
-        commas = [b"," for _ in texts[1:]]
-        parts: list[bytes] = [part for pair in zip_longest(texts, commas, fillvalue=b"") for part in pair]
-        return [b'{"results":[', *parts, f"],{rest[1:-1]},".encode(), json.dumps(computed)[1:].encode()]
+        return [b'{"results":[', b",".join(texts), f"],{rest[1:-1]},{json.dumps(computed)[1:]}".encode()]
 
     def __repr_args__(self) -> Any:
         # What libraries that lay a repr out are given; rich is one.
