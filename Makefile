@@ -107,7 +107,7 @@ clean: ## Remove what the other targets made
 define install
 	@echo "Setting up $(@D) (once) ..."
 	@[ -x $(@D)/bin/pip ] || { python=$$(.ci/find-python $(1)) && "$$python" -m venv --clear $(@D); }
-	@$(@D)/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,docs,rego]' $(2)
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,docs,rego,llm,anthropic,embeddings,security]' $(2)
 	@touch $@
 endef
 

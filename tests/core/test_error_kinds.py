@@ -24,7 +24,15 @@ from giskard.checks.core.exceptions import ConfigurationError, LimitExceededErro
 from giskard.checks.core.failures import error_kind_of, failure_of
 
 KINDS = get_args(KnownErrorKind)
-RETRYABLE = {"cancelled", "input_generation", "rate_limit", "timeout", "unreadable_verdict"}
+RETRYABLE = {
+    "cancelled",
+    "input_generation",
+    "network",
+    "no_majority",
+    "rate_limit",
+    "timeout",
+    "unreadable_verdict",
+}
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "a word of one's own"])

@@ -1,7 +1,9 @@
-"""Checks that a model decides: built, saved, loaded; what is missing is named; the rest says that models come later."""
+"""Checks that a model decides: built, saved, loaded; what is missing is named before any model is asked."""
 
 import asyncio
 import json
+import os
+from types import SimpleNamespace
 
 import pytest
 from pydantic import BaseModel, ValidationError
@@ -25,6 +27,7 @@ from giskard.checks.judges import (
     LLMJudge,
     Toxicity,
 )
+from giskard.checks.testing import FakeGenerator
 
 CATEGORIES = ["hate_speech", "harassment", "threats", "self_harm", "sexual_content", "violence"]
 
@@ -126,7 +129,7 @@ def test_save_and_load(check):
     ],
 )
 def test_kinds_fields_and_defaults(check, kind, fields):
-    shared = {"kind", "name", "description", "id", "severity", "timeout", "judge", "generator"}
+    shared = {"kind", "name", "description", "id", "severity", "timeout", "judge", "judges", "votes", "generator"}
     dumped = check.model_dump()
 
     assert dumped["kind"] == check.kind == kind
@@ -226,10 +229,9 @@ def test_families_of_their_own():
 def test_a_chat_judge_asks_its_generator():
     model = Model()
 
-    assert asyncio.run(LLMChatJudge(generator=model).complete(["hi"], metadata={"k": 1})) == "completion"
+    completion = asyncio.run(LLMChatJudge(generator=model).complete(["hi"], metadata={"k": 1}))
+    assert completion.text == "completion"
     assert model.asked == [(["hi"], None, {"k": 1})]
-    with pytest.raises(ValueError, match="not available yet"):
-        asyncio.run(LLMChatJudge(generator="openai/gpt-5-mini").complete([]))
     with pytest.raises(NotImplementedError, match="SavedJudge"):
         asyncio.run(SavedJudge().complete([]))
     with pytest.raises(NotImplementedError, match="SavedModel"):
@@ -239,26 +241,54 @@ def test_a_chat_judge_asks_its_generator():
 # ------------------------------------------------------------------ running them
 
 
-@pytest.mark.parametrize("check", ALL, ids=repr)
-@pytest.mark.parametrize("judge", [None, "openai/gpt-5-mini", Model()])
-def test_running_one_is_an_error_that_says_that_models_come_later(check, judge):
-    if judge is not None:
-        check = check.model_copy(update={"judge": judge, "generator": None})
+@pytest.mark.parametrize("check", [check for check in ALL if check.name != "polite"], ids=repr)
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        ('{"reason": "fine", "passed": true}', "pass"),
+        ('{"reason": "bad", "passed": false}', "fail"),
+        ('{"reason": "hard to say", "passed": null}', "error"),
+        ("I think it is fine.", "error"),
+        (None, "error"),
+        (RuntimeError("down"), "error"),
+    ],
+)
+def test_the_states(check, reply, status):
+    llm = FakeGenerator(reply)
+    check = check.model_copy(update={"judge": llm, "generator": None})
+    trace = T(context="c")
 
-    result = run(check, T(context="c"))
+    result = run(check, trace)
+    inverted = run(Not(check=check), trace)
 
-    assert result.errored
-    assert result.error_kind == "config"
-    assert check.label in result.message
-    assert "models are not available yet in this version" in result.message
-    assert "next version" in result.message
-    assert not isinstance(judge, Model) or not judge.asked
-    assert run(Not(check=check), T(context="c")).errored
-    assert run(AllOf(checks=[check]), T(context="c")).errored
+    assert result.status == status
+    assert inverted.status == {"pass": "fail", "fail": "pass", "error": "error"}[status]
+    assert check.severity == "warning" or run(AllOf(checks=[check]), trace).status == status
+    assert llm.params[0].response_format is LLMCheckResult
+
+
+def test_a_file_that_is_not_there_is_an_error_when_the_check_runs():
+    result = run(LLMJudge(prompt_path="my_app::judges/polite.txt", judge=FakeGenerator("x")), T())
+
+    assert result.errored and result.error_kind == "config"
+    assert "'my_app' is no package" in result.message
+
+
+def test_without_a_judge_it_is_an_error_that_says_how_to_give_one(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith(("OPENAI_", "GISKARD_CHECKS_DEFAULT")):
+            monkeypatch.delenv(name)
+
+    result = run(Groundedness(name="g"), T(context="c"))
+
+    assert result.errored and result.error_kind == "config"
+    assert "'g'" in result.message and "set_default_judge" in result.message
 
 
 def test_in_a_test_case_it_is_an_error_beside_the_other_results():
-    result = asyncio.run(TestCase(trace=T(context="c"), checks=[Groundedness(name="g")]).run())
+    check = Groundedness(name="g", judge=FakeGenerator("no verdict"))
+    result = asyncio.run(TestCase(trace=T(context="c"), checks=[check]).run())
 
     assert result.errored and not result.failed
     assert result.results[0].details["check_kind"] == "groundedness"
@@ -354,9 +384,10 @@ def test_the_hooks_of_a_check_of_ones_own():
     assert passed.passed and passed.message == "fine"
     assert passed.details == {"reason": "fine", "inputs": {"answer": "a"}}
     assert failed.failed and failed.message is None
-    with pytest.raises(Exception, match="no verdict: passed is None"):
-        check._handle_output(object(), inputs, trace)
-    assert run(check, trace).error_kind == "config"
+    with pytest.raises(Exception, match="the judge cannot tell"):
+        check._handle_output(LLMCheckResult(passed=None), inputs, trace)
+    with pytest.raises(Exception, match="no verdict: passed is 'yes'"):
+        check._handle_output(SimpleNamespace(passed="yes"), inputs, trace)
     with pytest.raises(NotImplementedError, match="BaseLLMCheck does not implement get_prompt"):
         BaseLLMCheck().get_prompt()
     assert asyncio.run(BaseLLMCheck().get_inputs(trace)) == {}
@@ -373,11 +404,11 @@ def test_a_crash_in_a_hook_comes_out():
 
 def test_prompts():
     assert LLMJudge(prompt=" p ").get_prompt() == " p "
-    with pytest.raises(ValueError, match="not available yet"):
+    with pytest.raises(ValueError, match="'a' is no package"):
         LLMJudge(prompt_path="a::b").get_prompt()
 
 
-@pytest.mark.parametrize("passed", [None, "true", 1, "yes"])
+@pytest.mark.parametrize("passed", ["true", 1, "yes"])
 def test_a_verdict_is_true_or_false(passed):
     with pytest.raises(ValidationError):
         LLMCheckResult(passed=passed, reason="r")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from giskard.checks.core.error_kinds import ErrorKind, is_retryable
+
 if TYPE_CHECKING:
     from giskard.checks.core.interaction.trace import Trace
 
 __all__ = [
+    "CallFailedError",
     "ConfigurationError",
     "InputGenerationException",
     "InteractionGenerationError",
@@ -25,6 +28,24 @@ class UnknownFieldWarning(UserWarning):
 
 class ConfigurationError(ValueError):
     """Something was put together in a way that cannot run; the message says what to do."""
+
+
+class CallFailedError(RuntimeError):
+    """A model, or a target, was called and gave no answer; the message names the cause.
+
+    Attributes
+    ----------
+    kind
+        The ``error_kind`` of what fails because of it; see `giskard.checks.core.error_kinds`.
+    retryable
+        Whether the same call may succeed later.
+    """
+
+    def __init__(self, message: str, *, kind: ErrorKind, retryable: bool | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind = kind
+        self.retryable = is_retryable(kind) if retryable is None else retryable
 
 
 class MissingExtraError(ImportError):

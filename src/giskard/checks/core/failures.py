@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from giskard.checks.core.attempt import is_cancelled
-from giskard.checks.core.error_kinds import KnownErrorKind, is_retryable
+from giskard.checks.core.error_kinds import ErrorKind, is_retryable
 from giskard.checks.core.exceptions import (
+    CallFailedError,
     ConfigurationError,
     InputGenerationException,
     InteractionGenerationError,
@@ -56,8 +57,10 @@ def traceback_of(error: BaseException) -> str:
         return "".join([*traceback.format_tb(error.__traceback__), f"{type(error).__name__}\n"])
 
 
-def error_kind_of(error: BaseException) -> KnownErrorKind:
+def error_kind_of(error: BaseException) -> ErrorKind:
     """The ``error_kind`` of an exception; crash when it is the user's own."""
+    if isinstance(error, CallFailedError):
+        return error.kind
     if isinstance(error, LimitExceededError):
         return "timeout"
     if isinstance(error, asyncio.CancelledError):
@@ -77,7 +80,7 @@ def failure_of(error: BaseException, phase: str) -> TestCaseError:
         traceback=traceback_of(original),
         phase=phase,
         error_kind=kind,
-        retryable=is_retryable(kind),
+        retryable=original.retryable if isinstance(original, CallFailedError) else is_retryable(kind),
     )
 
 

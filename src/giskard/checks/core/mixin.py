@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self, TypeAlias, cast
 
-from pydantic import AfterValidator, SerializationInfo, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    StrictInt,
+    model_serializer,
+    model_validator,
+)
 
 from giskard.checks.core import late
 from giskard.checks.core.discriminated import Discriminated
@@ -135,11 +143,13 @@ class _WithParts(StrictModel):
     def _dump(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
         if info.mode == "json":
             for name in _PARTS:
-                _check_can_be_saved(name, self.__dict__.get(name))
+                part = self.__dict__.get(name)
+                for one in cast("list[Any]", part) if isinstance(part, list) else [part]:
+                    _check_can_be_saved(name, one)
         return super()._dump(handler, info)
 
 
-_PARTS = ("judge", "generator", "embedding_model")
+_PARTS = ("judge", "judges", "generator", "embedding_model")
 
 
 def _check_can_be_saved(name: str, part: Any) -> None:
@@ -173,14 +183,25 @@ class WithJudgeMixin(WithGeneratorMixin):
         The judge: a judge, a generator, or a model's name.  Left out, the default judge is taken when it runs.
     generator
         The older spelling of `judge`; at most one of the two is given.
+    judges
+        Several judges, in the place of one.
+    votes
+        How often each judge is asked; the majority of all the answers decides.
     """
 
     judge: GivenJudge = None
+    judges: Annotated[list[GivenJudge], Field(min_length=1)] | None = None
+    votes: Annotated[StrictInt, Field(ge=1)] = 1
 
     @model_validator(mode="after")
     def _one_judge(self) -> Self:
         if self.judge is not None and self.generator is not None:
             raise ValueError("judge and its older spelling generator are both given; give one of them")
+        if self.judges is not None:
+            if self.judge is not None or self.generator is not None:
+                raise ValueError("judges and a single judge are both given; put it into judges")
+            if None in self.judges:
+                raise ValueError("a judge of judges is None; expected judges, generators or names of models")
         return self
 
 

@@ -28,6 +28,7 @@ class AnswerRelevance(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         Whether the judge sees the turns before the last, which may say what the question is about.
     """
 
+    _packaged: ClassVar[str | None] = "answer_relevance"
     _older_names: ClassVar[dict[str, str]] = {"answer_key": "target_key"}
 
     question: str | None = None

@@ -7,11 +7,18 @@ from typing import Any, ClassVar, Generic, cast
 from pydantic import BaseModel, ConfigDict, StrictBool
 
 from giskard.checks.core.check import Check, NoVerdict
+from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.mixin import WithJudgeMixin
 from giskard.checks.core.models import plain_class
 from giskard.checks.core.result import CheckResult
 from giskard.checks.core.types import In, Out, TraceT
-from giskard.checks.llm.unavailable import models_unavailable
+from giskard.checks.judges._asking import Question, Vote, ask_all, ask_one
+from giskard.checks.judges._system import system_message
+from giskard.checks.llm.fences import Fences
+from giskard.checks.llm.prompts import PackagedPrompt, packaged_prompt
+from giskard.checks.llm.templates import render
+from giskard.checks.llm.types import Message
+from giskard.checks.settings import find_judge
 
 __all__ = ["BaseLLMCheck", "LLMCheckResult"]
 
@@ -22,16 +29,21 @@ class LLMCheckResult(BaseModel):
     Parameters
     ----------
     passed
-        Whether what was judged is as it should be: true or false, nothing else.
+        Whether what was judged is as it should be: true or false; None when the judge cannot tell.
     reason
         Why, in a sentence or two.
     """
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
+    answer_format: ClassVar[str] = (
+        'one JSON object: {"reason": "why, in one or two sentences", "passed": true or false}\n'
+        'Where what you are shown is not enough to tell, "passed" is null.'
+    )
+
     # The reason stands first, so that a model gives its reason before its verdict.
     reason: str | None = None
-    passed: StrictBool
+    passed: StrictBool | None
 
 
 class BaseLLMCheck(WithJudgeMixin, Check[In, Out, TraceT], Generic[In, Out, TraceT]):
@@ -47,14 +59,17 @@ class BaseLLMCheck(WithJudgeMixin, Check[In, Out, TraceT], Generic[In, Out, Trac
         out, the default judge is taken when the check runs.
     generator
         The older spelling of `judge`.
-
-    Notes
-    -----
-    In this version no model can be asked: `run` looks for what the judge is to see, and then gives an ERROR.
+    judges
+        Several judges in the place of one: the majority decides.
+    votes
+        How often each judge is asked.
     """
 
     _older_names: ClassVar[dict[str, str]] = {}
     """Older spellings of fields, which are still read."""
+
+    _packaged: ClassVar[str | None] = None
+    """The name of the prompt in ``judges/prompts`` that `get_prompt` gives."""
 
     @classmethod
     def _prepare(cls, data: dict[str, Any]) -> dict[str, Any]:
@@ -66,8 +81,18 @@ class BaseLLMCheck(WithJudgeMixin, Check[In, Out, TraceT], Generic[In, Out, Trac
         return super()._prepare(data)
 
     def get_prompt(self) -> str:
-        """The template of what the judge is asked, with the variables of `get_inputs` and ``trace``."""
-        raise NotImplementedError(f"{type(self).__name__} does not implement get_prompt()")
+        """The template of what the judge is asked, with the variables of `get_inputs` and ``trace``.
+
+        What it prints is fenced, as material to be judged, but for the check's own fields and for what the filter
+        ``unfenced`` is put on.
+        """
+        packaged = self._packaged_prompt()
+        if packaged is None:
+            raise NotImplementedError(f"{type(self).__name__} does not implement get_prompt()")
+        return packaged.source
+
+    def _packaged_prompt(self) -> PackagedPrompt | None:
+        return None if self._packaged is None else packaged_prompt("judges", self._packaged)
 
     async def get_inputs(self, trace: TraceT) -> dict[str, Any]:
         """The variables of the template, beside ``trace``.
@@ -89,6 +114,9 @@ class BaseLLMCheck(WithJudgeMixin, Check[In, Out, TraceT], Generic[In, Out, Trac
         reason: Any = getattr(output, "reason", None)
         details = {"reason": reason, "inputs": {name: value for name, value in inputs.items() if name != "trace"}}
         passed: Any = getattr(output, "passed", None)
+        if passed is None:
+            why = f": {reason}" if reason else ""
+            raise NoVerdict(f"the judge cannot tell{why}", kind="unreadable_verdict", details=details, retryable=False)
         if not isinstance(passed, bool):
             raise NoVerdict(
                 f"the judge's answer has no verdict: passed is {passed!r:.200}, expected true or false",
@@ -98,10 +126,45 @@ class BaseLLMCheck(WithJudgeMixin, Check[In, Out, TraceT], Generic[In, Out, Trac
         return (CheckResult.success if passed else CheckResult.failure)(cast("str | None", reason), details)
 
     async def run(self, trace: TraceT) -> CheckResult:
-        """An ERROR: that something is missing that the judge must see, else that no model can be asked yet."""
+        """The judge's verdict on `trace`; an ERROR when there is none, and when something is missing to judge."""
         try:
-            await self.get_inputs(trace)
+            inputs = await self.get_inputs(trace)
+            vote = self._vote(inputs, trace)
+            judges = self.judges or [find_judge(self.judge, self.generator)]
         except NoVerdict as problem:
             return problem.verdict().result()
-        message = models_unavailable(f"{plain_class(type(self)).__name__} {self.label!r}", "judges come")
-        return CheckResult.error(message, error_kind="config")
+        except ConfigurationError as error:
+            return CheckResult.error(f"{plain_class(type(self)).__name__} {self.label!r}: {error}", error_kind="config")
+        packaged = self._packaged_prompt()
+        noted = {} if packaged is None else {"prompt": packaged.label}
+        return await ask_all(judges, self.votes, vote, noted)
+
+    def _vote(self, inputs: dict[str, Any], trace: TraceT) -> Vote:
+        """How one judge is asked for one verdict.
+
+        The prompt is written here, before any judge is asked.
+        """
+        output_type = self._output_type(inputs)
+        question = Question(self._messages(inputs, trace, output_type), output_type)
+        return lambda judge, sample, noted: ask_one(
+            judge, sample, question, lambda output: self._handle_output(output, inputs, trace), noted
+        )
+
+    def _output_type(self, inputs: dict[str, Any]) -> type[BaseModel]:
+        """`output_type`, for checks in which it hangs on what the judge is shown."""
+        return self.output_type
+
+    def _messages(self, inputs: dict[str, Any], trace: TraceT, output_type: type[BaseModel]) -> list[Message]:
+        fences = Fences()
+        asked = render(self.get_prompt(), {"trace": trace, **inputs}, fences, self._untrusted(inputs))
+        return [system_message(output_type), Message("user", fences.close(asked))]
+
+    def _untrusted(self, inputs: dict[str, Any]) -> set[str]:
+        """The variables that a template fences by itself: all but those that are fields of the check.
+
+        The prompts of this package say `fence` wherever it is due.
+        """
+        if self._packaged is not None:
+            return {"trace"}
+        fields = self.__dict__
+        return {"trace", *(name for name, value in inputs.items() if name not in fields or fields[name] is not value)}

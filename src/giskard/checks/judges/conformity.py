@@ -26,6 +26,7 @@ class Conformity(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         The path of the value that is judged, also spelt ``key``; left out, the whole conversation is judged.
     """
 
+    _packaged: ClassVar[str | None] = "conformity"
     _older_names: ClassVar[dict[str, str]] = {"key": "target_key"}
 
     rule: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic
+from typing import ClassVar, Generic
 
 from giskard.checks.core.check import Check
 from giskard.checks.core.types import In, Out, TraceT
@@ -22,3 +22,5 @@ class Contradiction(AgainstContext[In, Out, TraceT], Generic[In, Out, TraceT]):
     context, context_key
         What it must not contradict: a text or a list of texts, else the path of them.
     """
+
+    _packaged: ClassVar[str | None] = "contradiction"

@@ -32,6 +32,7 @@ class Toxicity(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         The kinds of harm that are looked for; all of them when left out.
     """
 
+    _packaged: ClassVar[str | None] = "toxicity"
     _older_names: ClassVar[dict[str, str]] = {"output_key": "target_key"}
 
     output: str | None = None

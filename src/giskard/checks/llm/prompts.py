@@ -1,17 +1,21 @@
-"""How prompts are given: as a text, or as the place of a file."""
+"""How prompts are given, as a text or as the place of a file, and what every prompt of this package tells a model."""
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import Self
+from typing import Any, NamedTuple, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import BaseModel, field_validator, model_validator
 
 from giskard.checks.core.models import StrictModel
+from giskard.checks.llm.structured import schema_text
+from giskard.checks.llm.templates import TemplateError, check_template, load_template
 
-__all__ = ["WithPromptMixin"]
+__all__ = ["PackagedPrompt", "WithPromptMixin", "answer_format", "packaged_prompt"]
 
 _PLACE = re.compile(r"[^:\s][^:]*::[^:]*[^:\s]")
+_VERSION = re.compile(r"\{#-?\s*version:\s*(\d+)\b")
 
 
 class WithPromptMixin(StrictModel):
@@ -44,4 +48,53 @@ class WithPromptMixin(StrictModel):
             raise ValueError(f"give exactly one of prompt and prompt_path; {given} was given")
         if self.prompt is not None and not self.prompt.strip():
             raise ValueError("the prompt is empty: say what the model is asked")
+        if self._is_template():
+            try:
+                source = self.prompt if self.prompt is not None else load_template(self.prompt_path or "")
+            except TemplateError:
+                return self  # the package may only be there where the check runs: it is an error then
+            check_template(source, self._variables())
         return self
+
+    def _is_template(self) -> bool:
+        """Whether the prompt is filled with variables."""
+        return True
+
+    def _variables(self) -> frozenset[str] | None:
+        """The variables that the prompt is filled with; None when only a run can tell."""
+        return None
+
+    def prompt_text(self) -> str:
+        """The prompt, read from its file when it is given by its place.
+
+        Raises
+        ------
+        TemplateError
+            When there is no such file.
+        """
+        return self.prompt if self.prompt is not None else load_template(self.prompt_path or "")
+
+
+class PackagedPrompt(NamedTuple):
+    """A prompt that comes with this package."""
+
+    source: str
+    label: str
+    """Its name and version, such as ``"groundedness@1"``: verdicts are comparable only under one version."""
+
+
+@functools.cache
+def packaged_prompt(room: str, name: str) -> PackagedPrompt:
+    """The prompt `name` of a room, such as ``("judges", "groundedness")``."""
+    source = load_template(f"giskard.checks.{room}::prompts/{name}.jinja")
+    version = _VERSION.match(source)
+    if version is None:
+        raise TemplateError(f"the prompt {room}/{name} does not start with its version")
+    return PackagedPrompt(source, f"{name}@{version[1]}")
+
+
+@functools.lru_cache(maxsize=256)
+def answer_format(output_type: type[BaseModel]) -> str:
+    """How a model is told to answer, for those that are not held to a form by their provider."""
+    shape: Any = getattr(output_type, "answer_format", None)
+    return shape if isinstance(shape, str) else f"one JSON object that fits this schema:\n{schema_text(output_type)}"

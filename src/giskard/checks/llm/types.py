@@ -10,9 +10,21 @@ from pydantic import BaseModel
 
 from giskard.checks.core.usage import Usage
 
-__all__ = ["Completion", "EmbeddingModel", "Embeddings", "GenerationParams", "Generator", "Message", "Role"]
+__all__ = [
+    "Completion",
+    "EmbeddingModelLike",
+    "Embeddings",
+    "GenerationParams",
+    "GeneratorLike",
+    "Message",
+    "Role",
+    "Source",
+]
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+
+Source: TypeAlias = Literal["model", "cassette", "cache"]
+"""Where an answer came from: a model that was asked just now, a recording, or the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +49,15 @@ class GenerationParams:
         For answers that can be had again, where the provider offers it.
     response_format
         The pydantic class that the answer is to fit: structured output.
+    timeout
+        Seconds for the call, tries and waits included.
     """
 
     temperature: float | None = None
     max_tokens: int | None = None
     seed: int | None = None
     response_format: type[BaseModel] | None = None
+    timeout: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +76,16 @@ class Completion:
         The model that answered, which may be another than the one that was asked for.
     raw
         The provider's own object.
+    source
+        Whether a model was asked, or a recording or the cache answered.
     """
 
     text: str | None
     finish_reason: str | None = None
     usage: Usage | None = None
     model: str | None = None
-    raw: Any = field(default=None, repr=False)
+    raw: Any = field(default=None, repr=False, compare=False)
+    source: Source = "model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +95,11 @@ class Embeddings:
     vectors: Sequence[Sequence[float]]
     usage: Usage | None = None
     model: str | None = None
+    source: Source = "model"
 
 
 @runtime_checkable
-class Generator(Protocol):
+class GeneratorLike(Protocol):
     """Anything that completes a conversation; it need not know this package."""
 
     async def complete(
@@ -94,7 +113,7 @@ class Generator(Protocol):
 
 
 @runtime_checkable
-class EmbeddingModel(Protocol):
+class EmbeddingModelLike(Protocol):
     """Anything that turns texts into vectors; it need not know this package."""
 
     async def embed(self, texts: Sequence[str], metadata: Mapping[str, Any] | None = None) -> Embeddings:

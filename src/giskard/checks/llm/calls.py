@@ -1,0 +1,272 @@
+"""The one way in which judges, simulated users and similarity ask models, whoever made the model's object."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from giskard.checks.core.exceptions import ConfigurationError, MissingExtraError
+from giskard.checks.core.usage import Usage
+from giskard.checks.llm import recording
+from giskard.checks.llm.errors import ModelCallError
+from giskard.checks.llm.types import Completion, Embeddings, GenerationParams, Message
+
+__all__ = ["complete", "embed", "model_name"]
+
+
+async def complete(
+    generator: Any,
+    messages: Sequence[Message],
+    params: GenerationParams | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    *,
+    sample: int = 0,
+) -> Completion:
+    """A model's completion of `messages`, or the one that a recording or the cache holds.
+
+    Parameters
+    ----------
+    generator
+        A model's name, or an object with ``complete``, of this package or of another.
+    messages
+        The conversation up to now.
+    params, metadata
+        What is passed on to the generator.
+    sample
+        Which answer to the same question this is, from 0: recordings and the cache keep them apart.
+
+    Raises
+    ------
+    ModelCallError
+        When there is no completion; the message names the cause.
+    """
+    generator = _generator(generator)
+    if not recording.active() or getattr(generator, "delegates", False):
+        return await _complete(generator, messages, params, metadata)
+
+    async def call() -> dict[str, Any]:
+        return _as_data(await _complete(generator, messages, params, metadata))
+
+    data, source = await recording.recorded("chat", _request(generator, messages, params), call, sample=sample)
+    return _as_completion(data, source)
+
+
+async def embed(model: Any, texts: Sequence[str], metadata: Mapping[str, Any] | None = None) -> Embeddings:
+    """The vectors of `texts`, in one call, or those that a recording or the cache holds.
+
+    Parameters
+    ----------
+    model
+        A model's name, or an object with ``embed``, of this package or of another.
+    texts
+        The texts.
+    metadata
+        What is passed on to the model.
+
+    Raises
+    ------
+    ModelCallError
+        When there are none; the message names the cause.
+    """
+    model = _embedding_model(model)
+    if not recording.active():
+        return await _embed(model, texts, metadata)
+
+    async def call() -> dict[str, Any]:
+        found = await _embed(model, texts, metadata)
+        vectors = [[float(number) for number in vector] for vector in found.vectors]
+        return {"vectors": vectors, "model": found.model, "usage": _usage_data(found.usage)}
+
+    request = {"model": model_name(model), "texts": list(texts)}
+    data, source = await recording.recorded("embeddings", request, call)
+    return Embeddings(data["vectors"], _usage(data.get("usage")), data.get("model"), source)
+
+
+def model_name(model: Any) -> str:
+    """What a generator or an embedding model is called in recordings, results and messages."""
+    name = getattr(model, "model", None)
+    if isinstance(name, str) and name:
+        return name
+    for part in ("generator", "wrapped"):
+        inner = getattr(model, part, None)
+        if inner is not None:
+            return inner if isinstance(inner, str) else model_name(inner)
+    return type(model).__name__
+
+
+def _generator(given: Any) -> Any:
+    if not isinstance(given, str):
+        return given
+    from giskard.checks.llm.generator import generator_of  # noqa: PLC0415 - asked only by those who use models
+
+    return _named(generator_of, given)
+
+
+def _embedding_model(given: Any) -> Any:
+    if not isinstance(given, str):
+        return given
+    from giskard.checks.llm.embedding_model import embedding_model_of  # noqa: PLC0415
+
+    return _named(embedding_model_of, given)
+
+
+def _named(find: Any, name: str) -> Any:
+    try:
+        return find(name)
+    except (ConfigurationError, MissingExtraError, ValueError) as error:
+        raise ModelCallError(str(error), kind="config") from error
+
+
+async def _complete(
+    generator: Any, messages: Sequence[Message], params: GenerationParams | None, metadata: Mapping[str, Any] | None
+) -> Completion:
+    try:
+        answer = generator.complete(messages, params, metadata)
+        if inspect.isawaitable(answer):
+            answer = await answer
+    except Exception as error:
+        raise _failure(generator, error) from error
+    return answer if type(answer) is Completion else _read(generator, answer)
+
+
+async def _embed(model: Any, texts: Sequence[str], metadata: Mapping[str, Any] | None) -> Embeddings:
+    try:
+        answer = model.embed(texts, metadata)
+        if inspect.isawaitable(answer):
+            answer = await answer
+    except Exception as error:
+        raise _failure(model, error) from error
+    if isinstance(answer, Embeddings):
+        return answer
+    vectors = getattr(answer, "vectors", None)
+    if vectors is None:
+        vectors = getattr(answer, "embeddings", answer)
+    return Embeddings(vectors, _foreign_usage(answer), getattr(answer, "model", None))
+
+
+def _failure(model: Any, error: Exception) -> Exception:
+    if isinstance(error, ModelCallError):
+        return error
+    who = f"the call of {model_name(model)!r} failed"
+    if isinstance(error, (ConfigurationError, MissingExtraError)):
+        return ModelCallError(f"{who}: {error}", kind="config")
+    try:
+        said = f"{type(error).__name__}: {error}"
+    except Exception:  # an exception that cannot be printed
+        said = type(error).__name__
+    if isinstance(error, TimeoutError):
+        return ModelCallError(f"{who}: {said}", kind="timeout")
+    if isinstance(error, ConnectionError):
+        return ModelCallError(f"{who}: {said}", kind="network")
+    return ModelCallError(f"{who}: {said}", kind="model_error")
+
+
+# --- completions of other packages -------------------------------------------------------
+
+
+def _read(generator: Any, answer: Any) -> Completion:
+    """A completion out of what another package's generator gives."""
+    if isinstance(answer, Completion):
+        return answer
+    if answer is None or isinstance(answer, str):
+        return Completion(answer, model=model_name(generator))
+    choices = _part(answer, "choices")
+    first: Any = cast("Any", choices)[0] if isinstance(choices, Sequence) and choices else None
+    message = _part(answer, "message") if first is None else _part(first, "message")
+    source = answer if message is None else message
+    reason = _part(answer if first is None else first, "finish_reason")
+    text = _text(source)
+    if text is None and not _says_nothing(source):
+        raise ModelCallError(
+            f"the generator {type(generator).__name__} gave {type(answer).__name__}: {answer!r:.200}; expected a "
+            "Completion, a text, or an object with .choices[0].message",
+            kind="bad_type",
+        )
+    model = _part(answer, "model")
+    return Completion(
+        text,
+        finish_reason=str(reason) if reason is not None else None,
+        usage=_foreign_usage(answer),
+        model=model if isinstance(model, str) else model_name(generator),
+        raw=answer,
+    )
+
+
+def _part(value: Any, name: str) -> Any:
+    return cast("Any", value).get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+
+
+def _text(message: Any) -> str | None:
+    for name in ("content", "text"):
+        content = _part(message, name)
+        if isinstance(content, str):
+            return content
+        if isinstance(content, Sequence) and not isinstance(content, (bytes, bytearray)):
+            texts = [part if isinstance(part, str) else _part(part, "text") for part in cast("Sequence[Any]", content)]
+            return "".join(text for text in texts if isinstance(text, str))
+    return None
+
+
+def _says_nothing(message: Any) -> bool:
+    """Whether a message has the place for a text, and none in it: a refusal, or only calls of tools."""
+    names: Any = cast("Any", message) if isinstance(message, Mapping) else dir(message)
+    return "content" in names or "text" in names
+
+
+def _foreign_usage(answer: Any) -> Usage | None:
+    usage = _part(answer, "usage")
+    if usage is None or isinstance(usage, Usage):
+        return usage
+    given = _count(usage, "input_tokens", "prompt_tokens")
+    made = _count(usage, "output_tokens", "completion_tokens")
+    total = _count(usage, "total_tokens")
+    if given is None and made is None and total is None:
+        return None
+    if total is None and given is not None and made is not None:
+        total = given + made
+    return Usage(input_tokens=given, output_tokens=made, total_tokens=total, calls=1)
+
+
+def _count(usage: Any, *names: str) -> int | None:
+    values = (_part(usage, name) for name in names)
+    return next((value for value in values if isinstance(value, int) and not isinstance(value, bool)), None)
+
+
+# --- recordings --------------------------------------------------------------------------
+
+
+def _request(generator: Any, messages: Sequence[Message], params: GenerationParams | None) -> dict[str, Any]:
+    """What a call means, whoever makes it and however it is sent."""
+    request: dict[str, Any] = {
+        "model": model_name(generator),
+        "messages": [{"role": message.role, "content": message.content} for message in messages],
+    }
+    # What the generator was made with counts like what it is called with.
+    for name in ("temperature", "max_tokens", "seed"):
+        value = getattr(params, name, None)
+        if value is None:
+            value = getattr(generator, name, None)
+        if isinstance(value, (int, float)):
+            request[name] = value
+    if params is not None and params.response_format is not None:
+        request["schema"] = params.response_format.model_json_schema()
+    return request
+
+
+def _as_data(completion: Completion) -> dict[str, Any]:
+    data = {"text": completion.text, "finish_reason": completion.finish_reason, "model": completion.model}
+    return {**data, "usage": _usage_data(completion.usage)}
+
+
+def _as_completion(data: Mapping[str, Any], source: Any) -> Completion:
+    usage = _usage(data.get("usage"))
+    return Completion(data.get("text"), data.get("finish_reason"), usage, data.get("model"), None, source)
+
+
+def _usage_data(usage: Usage | None) -> dict[str, Any] | None:
+    return None if usage is None else usage.model_dump(exclude_none=True)
+
+
+def _usage(data: Any) -> Usage | None:
+    return None if data is None else Usage.model_validate(data)

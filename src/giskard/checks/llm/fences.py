@@ -1,0 +1,82 @@
+"""Untrusted text in a prompt: fenced, so that a model can tell it from what it is told to do.
+
+A fence is a pair of tags around the text, and the text between them is left as it is.  The tags are made from a hash
+of all the untrusted texts of one prompt: a text would have to hold its own hash to close a fence early, and the same
+texts always give the same prompt, so that recorded answers are found again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import uuid
+from typing import Any
+
+from giskard.checks.utils.text import plain_text
+
+__all__ = ["Fences", "readable"]
+
+_DIGITS = 16
+
+
+class Fences:
+    """The untrusted texts of one prompt.
+
+    While the prompt is put together, `fence` gives a mark for each text; `close` then puts the texts in their places,
+    each between tags of its own.
+
+    Examples
+    --------
+    >>> fences = Fences()
+    >>> print(fences.close(f"Is this polite? {fences.fence('Go away.')}"))
+    Is this polite? <data-1-24a57e61b46f2c2c>
+    Go away.
+    </data-1-24a57e61b46f2c2c>
+    """
+
+    __slots__ = ("_mark", "_texts")
+
+    def __init__(self) -> None:
+        # Nothing else that is written into the prompt can hold it.
+        self._mark = uuid.uuid4().hex
+        self._texts: list[str] = []
+
+    def fence(self, value: Any) -> str:
+        """The mark of what is fenced: `value` when it is a text, else its JSON."""
+        text = readable(value)
+        if self._mark in text:  # what is in it is fenced already
+            return text
+        self._texts.append(text)
+        return f"{self._mark}-{len(self._texts)}-"
+
+    def close(self, prompt: str) -> str:
+        """`prompt` with every mark replaced by the text that it stands for."""
+        code = self._code(prompt)
+
+        def place(match: re.Match[str]) -> str:
+            name = f"data-{match[1]}-{code}"
+            return f"<{name}>\n{self._texts[int(match[1]) - 1]}\n</{name}>"
+
+        return re.sub(rf"{self._mark}-(\d+)-", place, prompt)
+
+    def _code(self, prompt: str) -> str:
+        digest = hashlib.sha256()
+        for text in self._texts:
+            digest.update(f"{len(text)}:{text}".encode())
+        # A text that holds its own hash cannot be found by trying; if there is one all the same, another code is taken.
+        while (code := digest.hexdigest()[:_DIGITS]) in prompt or any(code in text for text in self._texts):
+            digest.update(b"+")
+        return code
+
+
+def readable(value: Any) -> str:
+    """`value` as a model is shown it: a text unchanged, all else as JSON; halves of surrogate pairs are replaced.
+
+    Examples
+    --------
+    >>> readable({"fee": 3.0, "café": None})
+    '{"fee": 3.0, "café": null}'
+    """
+    text = plain_text(value)
+    # They cannot be sent: UTF-8 has no form for them.
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,139 @@
+"""Templates are checked, sandboxed, and fence what comes out of a conversation."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from giskard.checks import Interaction, Trace
+from giskard.checks.llm.fences import Fences
+from giskard.checks.llm.templates import TemplateError, check_template, load_template, render
+
+
+def T(outputs="a", inputs="q", **metadata):
+    return Trace(
+        interactions=[Interaction(inputs=inputs, outputs=outputs, metadata=metadata)], annotations={"label": "bad"}
+    )
+
+
+def filled(source, untrusted=("trace",), **variables):
+    fences = Fences()
+    text = fences.close(render(source, variables, fences, untrusted))
+    return text
+
+
+def is_fenced(prompt, value):
+    return f">\n{value}\n</data-" in prompt
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ trace.last.outputs }}",
+        "{{ trace.interactions[0].outputs }}",
+        "{{ trace.last.outputs ~ '' }}",
+        "{% for turn in trace.interactions %}{{ turn.outputs }}{% endfor %}",
+        "{% set answer = trace.last.outputs %}{{ answer }}",
+        "{% set a = trace.last %}{% set b = a.outputs %}{{ b }}",
+        "{% with answer = trace.last.outputs %}{{ answer }}{% endwith %}",
+        "{% macro show(it) %}{{ it }}{% endmacro %}{{ show(trace.last.outputs) }}",
+        "{% if trace.last %}{{ trace.last['outputs'] }}{% endif %}",
+        "{{ trace.last.outputs | fence }}",
+        "{{ trace.last.outputs | default('x') }}",
+        "{{ [trace.last.outputs] | first }}",
+    ],
+)
+def test_what_comes_out_of_a_conversation_is_fenced_once(source):
+    prompt = filled("Judge: " + source, trace=T("EVIL"))
+
+    assert is_fenced(prompt, "EVIL")
+    assert prompt.count("EVIL") == 1
+    assert prompt.count("</data-") == 1
+
+
+@pytest.mark.parametrize("source", ["{{ rule }}", "{{ trace.last.outputs | unfenced }}", "{{ 'text' }}"])
+def test_what_is_not_fenced(source):
+    assert "</data-" not in filled(source, trace=T(), rule="Be polite.")
+
+
+def test_variables_can_be_untrusted_too():
+    assert is_fenced(filled("{{ answer }} {{ rule }}", {"answer"}, answer="x", rule="y"), "x")
+    assert not is_fenced(filled("{{ answer }} {{ rule }}", {"answer"}, answer="x", rule="y"), "y")
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("{{ trace.interactions | length }}", "1"),
+        ("{{ trace.last is none }}", "false"),
+        ("{{ rule }}", "{{ 7 * 7 }}"),
+        ("{{ data }}", '{"a": ["é", null]}'),
+        ("{% if trace.last.outputs == 'a' %}yes{% endif %}", "yes"),
+    ],
+)
+def test_values(source, text):
+    assert filled(source, trace=T(), rule="{{ 7 * 7 }}", data={"a": ["é", None]}) == text
+
+
+def test_a_conversation_is_shown_turn_by_turn_and_without_its_labels():
+    prompt = filled("{{ trace }}", trace=T({"text": "ü"}, "q", tools=["search"], simulator_output={"goal": 1}))
+
+    assert "Turn 1\nUser:\n<data-1-" in prompt
+    assert is_fenced(prompt, "q") and is_fenced(prompt, '{"text": "ü"}') and is_fenced(prompt, '{"tools": ["search"]}')
+    assert "bad" not in prompt and "goal" not in prompt
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_no_output_is_run_or_changed(text):
+    assert is_fenced(filled("{{ trace.last.outputs }}", trace=T(text)), text)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("{{ answer }}", "UndefinedError: 'answer' is undefined"),
+        ("{{ trace.nope }}", "UndefinedError"),
+        ("{{ trace.last.outputs.x.y }}", "UndefinedError"),
+        ("{{ 1 / 0 }}", "ZeroDivisionError"),
+        ("{{ trace.__class__ }}", "unsafe|UndefinedError|SecurityError"),
+        ("{{ ''.__class__.__mro__ }}", "unsafe|SecurityError|UndefinedError"),
+        ("{{ data.append(1) }}", "SecurityError|not safely callable"),
+        ("{% include 'x' %}", "loader"),
+    ],
+)
+def test_what_cannot_be_filled(source, words):
+    with pytest.raises(TemplateError, match=f"cannot be filled: .*({words})"):
+        filled(source, trace=T(), data=[])
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("{{ a", "line 1"),
+        ("a\n{% for %}", "line 2"),
+        ("{% endif %}", "line 1: .*endif"),
+        ("{{ x | nope }}", "No filter named 'nope'"),
+        ("{{ " + "(" * 3000 + ")" * 3000 + " }}", "nested too deeply|line"),
+    ],
+)
+def test_what_is_no_template(source, words):
+    with pytest.raises(TemplateError, match=words):
+        check_template(source)
+
+
+def test_variables_that_will_not_be_there():
+    check_template("{{ trace.last.outputs }}{% set x = 1 %}{{ x }}", {"trace"})
+    check_template("{{ whatever }}", None)
+    with pytest.raises(TemplateError, match=r"uses 'trce', which there will not be.*did you mean 'trace'"):
+        check_template("{{ trce.last }}", {"trace"})
+
+
+def test_files():
+    assert "version: 1" in load_template("giskard.checks.judges::prompts/conformity.jinja")
+    for place, words in [
+        ("nope_xyz::a.txt", "'nope_xyz' is no package"),
+        ("giskard.checks.judges::prompts/nope.jinja", "no such text"),
+        ("giskard.checks.judges::../settings.py", "stay inside its package"),
+        ("giskard.checks.judges::prompts", "no such text"),
+    ]:
+        with pytest.raises(TemplateError, match=words):
+            load_template(place)
