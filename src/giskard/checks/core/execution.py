@@ -18,7 +18,7 @@ from giskard.checks.core.check_result import (
 from giskard.checks.core.error_kinds import is_retryable
 from giskard.checks.core.events import EventKind, Observers, RunEvent, RunObserver
 from giskard.checks.core.exceptions import LimitExceededError
-from giskard.checks.core.failures import as_details, error_kind_of, must_stop, text_of
+from giskard.checks.core.failures import as_details, error_kind_of, may_be_retried, must_stop, text_of
 from giskard.checks.core.findings import Findings, complete_result
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.limits import Limit
@@ -142,8 +142,7 @@ def _no_result(check: Check, result: object) -> str:
 
 def _crashed(error: BaseException) -> Verdict:
     message = f"{type(error).__name__}: {text_of(error)}"
-    kind = error_kind_of(error)
-    return Verdict(CheckStatus.ERROR, message, as_details(error), (), kind, is_retryable(kind))
+    return Verdict(CheckStatus.ERROR, message, as_details(error), (), error_kind_of(error), may_be_retried(error))
 
 
 async def run_checks(

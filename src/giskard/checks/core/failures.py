@@ -17,7 +17,16 @@ from giskard.checks.core.exceptions import (
 from giskard.checks.core.result import TestCaseError
 from giskard.checks.utils.lazy import asyncio, traceback
 
-__all__ = ["TargetFailure", "error_kind_of", "failure_of", "must_stop", "original_of", "text_of", "traceback_of"]
+__all__ = [
+    "TargetFailure",
+    "error_kind_of",
+    "failure_of",
+    "may_be_retried",
+    "must_stop",
+    "original_of",
+    "text_of",
+    "traceback_of",
+]
 
 
 class TargetFailure(Exception):
@@ -70,17 +79,21 @@ def error_kind_of(error: BaseException) -> ErrorKind:
     return "input_generation" if isinstance(error, InputGenerationException) else "crash"
 
 
+def may_be_retried(error: BaseException) -> bool:
+    """Whether what raised `error` may succeed at the next try."""
+    return error.retryable if isinstance(error, CallFailedError) else is_retryable(error_kind_of(error))
+
+
 def failure_of(error: BaseException, phase: str) -> TestCaseError:
     """What a step records of an error of user code; for the phases see `TestCaseError`."""
     original = original_of(error)
-    kind = error_kind_of(original)
     return TestCaseError(
         message=text_of(original),
         exception_type=type(original).__name__,
         traceback=traceback_of(original),
         phase=phase,
-        error_kind=kind,
-        retryable=original.retryable if isinstance(original, CallFailedError) else is_retryable(kind),
+        error_kind=error_kind_of(original),
+        retryable=may_be_retried(original),
     )
 
 
