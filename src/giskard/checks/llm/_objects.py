@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 __all__ = ["Found", "find_objects"]
 
@@ -77,6 +77,9 @@ def find_objects(reply: str) -> Found:
     >>> find_objects("<think>{'passed': True}?</think> So: {'passed': False,}").objects
     [{'passed': False}]
     """
+    plain = _plain(reply)
+    if plain is not None:
+        return Found([plain], "")
     objects, problem = _scan(reply)
     depth, kept, waiting = 0, list[dict[str, Any]](), 0
     tags = _tags(reply, objects)
@@ -93,6 +96,26 @@ def find_objects(reply: str) -> Found:
         return Found(kept, problem or "the thinking in it does not end")
     kept += [found.value for found in objects[waiting:]]
     return Found(kept, problem or ("" if kept else "there is no JSON object in it"))
+
+
+def _plain(reply: str) -> dict[str, Any] | None:
+    """The object that a reply is, when it is JSON and nothing else, as most are."""
+    try:
+        found = json.loads(reply, object_pairs_hook=_once, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands there twice")
+    return found
+
+
+def _refused(word: str) -> Any:
+    raise ValueError(f"{word} is not JSON")
 
 
 def _tags(reply: str, objects: Sequence[_Object]) -> list[re.Match[str]]:

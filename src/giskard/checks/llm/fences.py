@@ -17,6 +17,8 @@ from giskard.checks.utils.text import plain_text
 __all__ = ["Fences", "readable"]
 
 _DIGITS = 16
+# Of any prompt: an expression of its own for each would be compiled each time.
+_MARK = re.compile(r"([0-9a-f]{32})-(\d+)-")
 
 
 class Fences:
@@ -54,10 +56,12 @@ class Fences:
         code = self._code(prompt)
 
         def place(match: re.Match[str]) -> str:
-            name = f"data-{match[1]}-{code}"
-            return f"<{name}>\n{self._texts[int(match[1]) - 1]}\n</{name}>"
+            if match[1] != self._mark:
+                return match[0]
+            name = f"data-{match[2]}-{code}"
+            return f"<{name}>\n{self._texts[int(match[2]) - 1]}\n</{name}>"
 
-        return re.sub(rf"{self._mark}-(\d+)-", place, prompt)
+        return _MARK.sub(place, prompt)
 
     def _code(self, prompt: str) -> str:
         digest = hashlib.sha256()
