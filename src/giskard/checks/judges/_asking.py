@@ -78,8 +78,9 @@ async def ask_one(judge: Any, sample: int, question: Question, read: Reader, not
     try:
         answer = await ask(judge, question.messages, question.output_type, sample=sample)
     except ModelCallError as error:
+        details = {"judge": judge if isinstance(judge, str) else model_name(judge), **noted}
         return CheckResult.error(
-            error.message, dict(noted), error_kind=error.kind, retryable=error.retryable, usage=error.usage
+            error.message, details, error_kind=error.kind, retryable=error.retryable, usage=error.usage
         )
     except UnreadableReply as error:
         details = {**noted, "judge": error.model, "raw": error.raw}

@@ -27,6 +27,7 @@ from giskard.checks.reporting._parts import (
 )
 from giskard.checks.reporting._reasons import Reason, group_reasons
 from giskard.checks.reporting._scenario import print_scenario, print_test_case
+from giskard.checks.reporting._spent import spent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -332,7 +333,11 @@ def _summary(page: Page, result: SuiteLike, statuses: Sequence[str]) -> None:
         _fact(
             page, "Unchecked", f"in {numbers['nothing']:,} of {numbers['pass']:,} passed nothing was checked", "nothing"
         )
-    _fact(page, "Checks", tally(check for item in result.results for step in item.steps for check in step.results))
+    checks = [check for item in result.results for step in item.steps for check in step.results]
+    _fact(page, "Checks", tally(checks))
+    models = spent(checks)
+    if models is not None:
+        _fact(page, "Models", models.text, "error" if models.warns else "")
     _fact(page, "Duration", duration(result.seconds))
 
 
