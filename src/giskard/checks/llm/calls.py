@@ -9,7 +9,9 @@ from typing import Any, cast
 from giskard.checks.core.exceptions import ConfigurationError, MissingExtraError
 from giskard.checks.core.usage import Usage
 from giskard.checks.llm import recording
+from giskard.checks.llm.embedding_model import embedding_model_of
 from giskard.checks.llm.errors import ModelCallError
+from giskard.checks.llm.generator import generator_of
 from giskard.checks.llm.types import Completion, Embeddings, GenerationParams, Message
 
 __all__ = ["complete", "embed", "model_name"]
@@ -96,19 +98,11 @@ def model_name(model: Any) -> str:
 
 
 def _generator(given: Any) -> Any:
-    if not isinstance(given, str):
-        return given
-    from giskard.checks.llm.generator import generator_of  # noqa: PLC0415 - asked only by those who use models
-
-    return _named(generator_of, given)
+    return _named(generator_of, given) if isinstance(given, str) else given
 
 
 def _embedding_model(given: Any) -> Any:
-    if not isinstance(given, str):
-        return given
-    from giskard.checks.llm.embedding_model import embedding_model_of  # noqa: PLC0415
-
-    return _named(embedding_model_of, given)
+    return _named(embedding_model_of, given) if isinstance(given, str) else given
 
 
 def _named(find: Any, name: str) -> Any:

@@ -11,7 +11,9 @@ from giskard.checks.llm.fences import Fences
 __all__ = ["show_conversation"]
 
 # What runs and simulated users note down for people, and what says nothing of how the assistant behaved.
-_NOT_SHOWN = frozenset({"simulator_output", "usage", "time_to_first_chunk", "latency_ms", "conversation_id"})
+_NOT_SHOWN = frozenset(
+    {"simulator_output", "simulation", "usage", "time_to_first_chunk", "latency_ms", "conversation_id"}
+)
 
 
 def show_conversation(value: Any, fences: Fences) -> str | None:

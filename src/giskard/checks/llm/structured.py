@@ -141,21 +141,27 @@ def read_reply(reply: str, output_type: type[T]) -> T:
     >>> read_reply("Sure! ```json\n{'passed': True, 'reason': 'It is polite.',}\n```", LLMCheckResult).passed
     True
     """
-    found = find_objects(reply)
-    wanted = _required(output_type)
-    answer: T | None = None
-    problem = found.problem
-    for data in found.objects:
+    known, wanted = _keys(output_type)
+    answer, problem = None, "there is no JSON object in it"
+    for found in find_objects(reply):
+        is_answer = wanted <= found.keys
+        if found.problem:
+            # What was meant as the answer and is broken takes back what was said before.
+            if found.ends_reply or known & found.keys:
+                answer = None
+            if answer is None:
+                problem = found.problem
+            continue
         try:
-            answer, problem = output_type.model_validate_json(json.dumps(data)), found.problem
+            answer, problem = output_type.model_validate_json(json.dumps(found.value)), ""
         except ValidationError as error:
-            if wanted <= data.keys() or answer is None:
+            if is_answer or answer is None:
                 problem = _why(error)
-            if wanted <= data.keys():  # it is meant as the answer, and takes back what was said before
+            if is_answer:
                 answer = None
         except (ValueError, TypeError, RecursionError) as error:  # of a validator, or halves of surrogate pairs
             answer, problem = None, str(error)
-    if answer is None or found.problem:
+    if answer is None:
         raise UnreadableReply(problem, reply)
     return answer
 
@@ -188,9 +194,11 @@ def schema_text(output_type: type[BaseModel]) -> str:
 
 
 @functools.lru_cache(maxsize=256)
-def _required(output_type: type[BaseModel]) -> frozenset[str]:
+def _keys(output_type: type[BaseModel]) -> tuple[frozenset[str], frozenset[str]]:
+    """The keys that an answer may have, and those that it must have."""
     fields = output_type.model_fields.items()
-    return frozenset(str(field.alias or name) for name, field in fields if field.is_required())
+    required = frozenset(str(field.alias or name) for name, field in fields if field.is_required())
+    return frozenset(str(field.alias or name) for name, field in fields), required
 
 
 def _why(error: ValidationError) -> str:

@@ -1,0 +1,110 @@
+"""Files that are there as a whole or not at all, and one writer at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Generator
+from pathlib import Path
+from uuid import uuid4
+
+__all__ = ["locked", "write_atomically"]
+
+
+def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
+    """Write `text` as UTF-8: whoever reads `path` meanwhile sees the old file or the new one, never a part.
+
+    Its folders are made.  What a link points to is replaced, not the link; a device or a pipe is written to.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Raises
+    ------
+    OSError
+        When it cannot be written; then a file that was there before is as it was.
+    """
+    data = text.encode("utf-8", "backslashreplace")
+    given = Path(path)
+    if given.exists() and not given.is_file() and not given.is_dir():  # a pipe has no path of its own to resolve
+        given.write_bytes(data)
+        return given
+    target = Path(os.path.realpath(given))
+    if target.is_dir():
+        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the name of a file in it")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f".{uuid4().hex}.tmp")
+    try:
+        _write_new(part, data, mode=target.stat().st_mode & 0o777 if target.exists() else None)
+        os.replace(part, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
+    return target
+
+
+def _write_new(path: Path, data: bytes, mode: int | None) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    if mode is not None:
+        with contextlib.suppress(OSError):
+            path.chmod(mode)
+
+
+@contextlib.contextmanager
+def locked(path: str | os.PathLike[str]) -> Generator[None]:
+    """Hold the lock of a file, which need not exist: no other thread or process of this user on this machine has it.
+
+    The lock itself lies in the folder for temporary files, so that nothing is left beside `path`.  It is free again
+    when its holder ends, however that happens.
+    """
+    descriptor = os.open(_lock_of(path), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        _acquire(descriptor)
+        try:
+            yield
+        finally:
+            _release(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _lock_of(path: str | os.PathLike[str]) -> Path:
+    from hashlib import sha256  # noqa: PLC0415 - few need it
+
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
+    folder = Path(tempfile.gettempdir()) / f"giskard-checks-{user}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder / f"{sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]}.lock"
+
+
+if os.name == "nt":  # pragma: no cover
+    import msvcrt
+
+    def _acquire(descriptor: int) -> None:
+        while True:
+            with contextlib.suppress(OSError):
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+                return
+            time.sleep(0.01)
+
+    def _release(descriptor: int) -> None:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _acquire(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+    def _release(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
