@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator
-from typing import Any, Generic
+from typing import Annotated, Any, Generic, cast
 
-from pydantic import TypeAdapter, field_validator
-from pydantic.errors import PydanticUserError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    create_model,
+    field_validator,
+)
 
+from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.input_generator import InputGenerator
+from giskard.checks.core.interaction.notes import add_metadata
 from giskard.checks.core.mixin import WithGeneratorMixin
 from giskard.checks.core.types import TraceT
-from giskard.checks.llm.unavailable import ModelsUnavailableError, models_unavailable
+from giskard.checks.generators._asking import asked_again
+from giskard.checks.generators._forms import adapter_of, name_of, per_type, portable
+from giskard.checks.generators._talk import SIMULATION, Talk
+from giskard.checks.generators._templates import FILLED, key_of
+from giskard.checks.llm.errors import ModelCallError
+from giskard.checks.llm.fences import Fences
+from giskard.checks.llm.prompts import answer_format, packaged_prompt
+from giskard.checks.llm.structured import UnreadableReply, ask
+from giskard.checks.llm.templates import render
+from giskard.checks.llm.types import Message
+from giskard.checks.settings import find_generator
 
 __all__ = ["DatasetInputGenerator"]
+
+PLACEHOLDER = "<<USER-TEXT>>"
+_TRIES = 3
 
 
 @InputGenerator.register("dataset_input")
@@ -25,12 +47,9 @@ class DatasetInputGenerator(WithGeneratorMixin, InputGenerator[TraceT], Generic[
     prompt
         What is sent.  A target that takes text gets it word for word, and no model is asked.
     generator
-        The model that fits the prompt into inputs of another form: an object with
-        ``async complete(messages, params, metadata)``, or a model's name.
-
-    Notes
-    -----
-    In this version no model can be asked: a target that takes no text is an error.
+        The model that makes inputs of another form: an object with ``async complete(messages, params, metadata)``, or
+        a model's name; left out, the default generator is taken when it runs.  It is asked once for each form, however
+        many prompts there are, and never sees a prompt: it writes a placeholder where the prompt goes.
     """
 
     prompt: str
@@ -53,12 +72,55 @@ class DatasetInputGenerator(WithGeneratorMixin, InputGenerator[TraceT], Generic[
         Raises
         ------
         InputGenerationException
-            When the target takes no text.
+            When no input of the target's form can be made.
         """
-        if not _takes(input_type, self.prompt):
-            who = f"DatasetInputGenerator with a target that takes no text but {_name_of(input_type)}"
-            raise ModelsUnavailableError(models_unavailable(who, "structured inputs come"))
-        yield self.prompt
+        if _takes(input_type, self.prompt):
+            yield self.prompt
+            return
+        talk = Talk(2 * _TRIES, packaged_prompt("generators", "dataset_input").label)
+        value = await self._structured(talk, len(trace.interactions) + 1, input_type)
+        given = cast("TraceT | None", (yield value))
+        if talk.calls and given is not None and given.interactions:
+            add_metadata(given.interactions[-1], {SIMULATION: talk.costs()})
+
+    async def _structured(self, talk: Talk, turn: int, input_type: Any) -> Any:
+        try:
+            form, adapter = _filled_form(input_type), adapter_of(input_type)
+            talk.generator = find_generator(self.generator)
+        except ConfigurationError as error:
+            raise talk.failure(self, turn, str(error), "config") from error
+
+        async def fill() -> Any:
+            return await self._filled(talk, turn, form)
+
+        template = await FILLED.get(key_of(talk.generator, form), talk.generator, fill)
+        try:
+            return adapter.validate_json(json.dumps(_with_prompt(template, self.prompt)))
+        except (ValueError, TypeError) as error:
+            what = f"the prompt does not fit the target's inputs, {name_of(input_type)}: {error}"
+            raise talk.failure(self, turn, what, "config") from error
+
+    async def _filled(self, talk: Talk, turn: int, form: type[BaseModel]) -> Any:
+        """Data of the form, with the placeholder where the prompt goes."""
+        source = packaged_prompt("generators", "dataset_input").source
+        asked = render(source, {"placeholder": PLACEHOLDER, "answer": answer_format(form)}, Fences())
+        messages = [Message("user", asked.strip())]
+        again: list[Message] = []
+        cause: UnreadableReply | ModelCallError | None = None
+        problem = ""
+        for number in range(_TRIES):
+            talk.sample = number
+            try:
+                return cast("Any", (await ask(talk, [*messages, *again], form)).output).input
+            except UnreadableReply as error:
+                cause, problem, again = error, error.problem, asked_again(error.raw, error.problem)
+            except ModelCallError as error:
+                if error.kind != "refused":
+                    raise talk.failure(self, turn, error.message, error.kind, retryable=error.retryable) from error
+                cause, problem, again = error, error.message, asked_again(None, error.message)
+        kind = cause.kind if isinstance(cause, ModelCallError) else "input_generation"
+        what = f"no usable input after {_TRIES} tries: {problem}"
+        raise talk.failure(self, turn, what, kind) from cause
 
 
 def _takes(input_type: Any, text: str) -> bool:
@@ -66,10 +128,49 @@ def _takes(input_type: Any, text: str) -> bool:
     if input_type is None or input_type is Any or input_type is object:
         return True
     try:
-        return TypeAdapter[Any](input_type).validate_python(text, strict=True) == text
-    except (ValueError, TypeError, PydanticUserError):  # it is not, or is no type that can be checked
+        return bool(adapter_of(input_type).validate_python(text, strict=True) == text)
+    except (ValueError, TypeError):  # it is not, or is no type that can be checked
         return False
 
 
-def _name_of(input_type: Any) -> str:
-    return input_type.__name__ if isinstance(input_type, type) else str(input_type)
+# --- templates ---------------------------------------------------------------------------
+
+
+@per_type
+def _filled_form(input_type: Any) -> type[BaseModel]:
+    """The class that a template is read as: data that is checked against the type, and kept as it was written."""
+    field: Any = Annotated[portable(input_type), WrapValidator(_checked)]
+    form = create_model("FilledInput", __config__=ConfigDict(frozen=True), input=(field, ...))
+    form.model_json_schema()  # what cannot be described is refused now
+    return form
+
+
+def _checked(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    places = [text for text in _texts(value) if PLACEHOLDER in text]
+    if not places:
+        raise ValueError(f"{PLACEHOLDER} does not stand in it")
+    if any(text != PLACEHOLDER for text in places):
+        raise ValueError(f"{PLACEHOLDER} does not stand alone in it: nothing may be added before or after it")
+    check(value)
+    return value
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for item in cast("dict[Any, Any]", value).values() for text in _texts(item)]
+    if isinstance(value, list):
+        return [text for item in cast("list[Any]", value) for text in _texts(item)]
+    return []
+
+
+def _with_prompt(template: Any, prompt: str) -> Any:
+    if template == PLACEHOLDER:
+        return prompt
+    if isinstance(template, dict):
+        items = cast("dict[Any, Any]", template).items()
+        return {key: _with_prompt(item, prompt) for key, item in items}
+    if isinstance(template, list):
+        return [_with_prompt(item, prompt) for item in cast("list[Any]", template)]
+    return template

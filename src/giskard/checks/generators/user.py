@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic
 
-from pydantic import field_validator
+from pydantic import ValidationError, ValidationInfo, field_validator
 
+from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.input_generator import InputGenerator
-from giskard.checks.core.types import TraceT
+from giskard.checks.core.types import MISSING, TraceT
+from giskard.checks.generators._forms import adapter_of, name_of, takes_text
 from giskard.checks.generators.base import BaseLLMGenerator
 
 __all__ = ["PERSONAS", "UserSimulator"]
@@ -29,16 +31,31 @@ PERSONAS: dict[str, str] = {
 class UserSimulator(BaseLLMGenerator[TraceT], Generic[TraceT]):
     """A user that a model plays.
 
+    All that is said of the user here stays the same for the whole conversation.  What the assistant answers is shown
+    to the model as material, which gives it no orders; of a turn's metadata it is shown nothing.
+
     Parameters
     ----------
     persona
         Who the user is: a name of `PERSONAS`, else a description in plain words.
     context
-        What the user knows and wants.
+        What the user knows: the situation, an order's number.
+    goal
+        What the user wants to have reached; the conversation ends when it is.
+    first_message
+        What is sent first, word for word; the model goes on from the answer.  For a target that takes no text, the
+        data of its inputs.
+    language
+        The language that the user writes, such as ``"French"``.
     """
 
     persona: str
     context: str | None = None
+    goal: str | None = None
+    first_message: Any = None
+    language: str | None = None
+
+    _packaged: ClassVar[str | None] = "user_simulator"
 
     @field_validator("persona")
     @classmethod
@@ -47,11 +64,35 @@ class UserSimulator(BaseLLMGenerator[TraceT], Generic[TraceT]):
             raise ValueError(f"the persona is empty: describe the user, or name one of {', '.join(PERSONAS)}")
         return value
 
+    @field_validator("goal", "first_message", "language")
+    @classmethod
+    def _check_not_empty(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, str) and not value.strip():
+            raise ValueError(f"{info.field_name} is empty: leave it out, or say what it is")
+        return value
+
     @property
     def persona_text(self) -> str:
         """The description of the user."""
         return PERSONAS.get(self.persona, self.persona)
 
     async def get_inputs(self, trace: TraceT) -> dict[str, Any]:
-        """The description of the user, and what the user knows and wants."""
-        return {"persona": self.persona_text, "context": self.context}
+        """The description of the user, and what the user knows, wants and speaks."""
+        return {
+            "persona": self.persona_text,
+            "context": self.context,
+            "goal": self.goal,
+            "language": self.language,
+        }
+
+    def _first_input(self, input_type: Any) -> Any:
+        if self.first_message is None:
+            return MISSING
+        if takes_text(input_type) and isinstance(self.first_message, str):
+            return self.first_message
+        try:
+            return adapter_of(input_type if input_type is not None else Any).validate_python(self.first_message)
+        except (ValidationError, ConfigurationError) as error:
+            raise ConfigurationError(
+                f"first_message is no input of the target, which takes {name_of(input_type)}: {error}"
+            ) from error
