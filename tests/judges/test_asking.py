@@ -223,7 +223,7 @@ def test_several_judges_are_saved_and_loaded():
     check = Conformity(rule="r", judges=["openai/a", LLMChatJudge(generator="openai/b")], votes=3)
 
     assert Check.model_validate_json(check.model_dump_json()) == check
-    with pytest.raises(ValueError, match="judges=.*FakeGenerator.* cannot be saved"):
+    with pytest.raises(ValueError, match=r"judges=.*FakeGenerator.* cannot be saved"):
         Conformity(rule="r", judges=[FakeGenerator(YES)]).model_dump_json()
 
 

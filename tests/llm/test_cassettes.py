@@ -416,7 +416,7 @@ def test_what_a_terminal_obeys_is_shown(path, model):
     assert str(tape.recorded[0]) == f"chat openai/m: '\\\\x1b[31mred\\\\u202e text {'x' * 45}…'"
 
 
-@pytest.mark.parametrize("odd", [{"at": object()}, {"set": {1}}, {3: 4}], ids=str)
+@pytest.mark.parametrize("odd", [{"at": object()}, {"set": {1}}, {3: 4}], ids=["object", "set", "number as a key"])
 def test_what_is_no_json_data_is_refused_and_says_where(path, odd):
     with cassette(path) as tape:
         with pytest.raises(

@@ -52,6 +52,15 @@ def test_connections_are_kept_for_the_next_calls_of_a_loop(server):
     assert len(server.requests) == 10
 
 
+def test_a_proxy_of_the_environment_is_asked(server, monkeypatch):
+    monkeypatch.setenv("http_proxy", server.root)
+
+    answer = asyncio.run(Generator(model="any", base_url="http://models.invalid/v1").complete(HELLO))
+
+    assert answer.text == "Hello from the test server."
+    assert server.requests[0].path == "http://models.invalid/v1/chat/completions"
+
+
 def test_one_object_works_in_several_loops_at_once(server):
     generator = asking(server)
     server.script(*[serving.held()] * 12)

@@ -55,7 +55,8 @@ class LoopState:
 def _open_http() -> Any:
     """The HTTP client of a loop; this is where the library is imported first."""
     try:
-        from giskard.checks.llm._pydantic_ai import open_http  # noqa: PLC0415
+        from giskard.checks.llm import _pydantic_ai  # noqa: F401, PLC0415  # pyright: ignore[reportUnusedImport]
+        from giskard.checks.llm._connections import open_http  # noqa: PLC0415
     except ImportError as error:
         if (error.name or "giskard").partition(".")[0] == "giskard":
             raise

@@ -1,6 +1,6 @@
 """The one door to pydantic-ai: who serves models, and how they are asked.
 
-It is imported when the first model is asked, by `giskard.checks.llm.generator.door`.
+It is imported when the first model is asked, by `giskard.checks.llm._loops`.
 """
 
 from __future__ import annotations
@@ -62,26 +62,12 @@ __all__ = [
     "make_chat_model",
     "make_embedder",
     "make_model",
-    "open_http",
     "to_messages",
     "written_request",
 ]
 
 _EXTRAS: Final = {name: name for name in ("anthropic", "google", "groq", "mistral")} | {"google-cloud": "google"}
-_CONNECT_SECONDS: Final = 10.0
-_IDLE_SECONDS: Final = 60.0
 _ONE_BY_ONE: Final = threading.Lock()
-
-
-def open_http() -> httpx2.AsyncClient:
-    """The HTTP client of a loop: it holds as many connections as there are calls, and keeps them for the next ones.
-
-    How many calls there are at once is limited by the gates that they pass, and how long they take by their own time.
-    """
-    return httpx2.AsyncClient(
-        timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_IDLE_SECONDS),
-    )
 
 
 def make_chat_model(address: Address, http: httpx2.AsyncClient) -> OpenAIChatModel:

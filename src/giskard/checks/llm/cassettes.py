@@ -74,9 +74,9 @@ def cassette(path: str | os.PathLike[str], mode: CassetteMode = "auto") -> Casse
     >>> path = tempfile.mkdtemp() + "/polite.json"
     >>> for _ in range(2):
     ...     with cassette(path) as tape:
-    ...         print(asyncio.run(check.run(trace)).status, len(tape.recorded), len(tape.replayed))
-    CheckStatus.FAIL 1 0
-    CheckStatus.FAIL 0 1
+    ...         print(asyncio.run(check.run(trace)).status.value, len(tape.recorded), len(tape.replayed))
+    fail 1 0
+    fail 0 1
     """
     return Cassette(path, mode)
 

@@ -63,17 +63,32 @@ def _write_new(path: Path, data: bytes, mode: int | None) -> None:
 def locked(path: str | os.PathLike[str]) -> Generator[None]:
     """Hold the lock of a file, which need not exist: no other thread or process of this user on this machine has it.
 
-    The lock itself lies in the folder for temporary files, so that nothing is left beside `path`.  It is free again
-    when its holder ends, however that happens.
+    The lock itself lies in the folder for temporary files, so that nothing is beside `path`.  It is free again when its
+    holder ends, however that happens.
     """
-    descriptor = os.open(_lock_of(path), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    lock = _lock_of(path)
+    descriptor = _held(lock)
     try:
-        _acquire(descriptor)
-        try:
-            yield
-        finally:
-            _release(descriptor)
+        yield
     finally:
+        with contextlib.suppress(OSError):  # Windows does not remove what is open
+            lock.unlink()
+        _release(descriptor)
+        os.close(descriptor)
+
+
+def _held(lock: Path) -> int:
+    """The lock file, open and held; not one that its last holder has removed while we waited for it."""
+    while True:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        try:
+            _acquire(descriptor)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(lock)):
+                    return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
         os.close(descriptor)
 
 
