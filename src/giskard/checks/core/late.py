@@ -78,11 +78,15 @@ _KINDS: dict[str, dict[str, str]] = {
         "user_simulator": "generators.user",
         "dataset_input": "generators.dataset",
     },
-    "embedding model": {
-        "local_embeddings": "llm.local_embeddings",
-    },
     "judge": {
         "llm_chat": "judges.judge",
+    },
+    "generator": {
+        "generator": "llm.generator",
+    },
+    "embedding model": {
+        "embedding_model": "llm.embedding_model",
+        "local_embeddings": "llm.local_embeddings",
     },
 }
 

@@ -175,7 +175,9 @@ def explained(cls: type[BaseModel], error: ValidationError) -> ValidationError:
     lines.sort(
         key=lambda line: not isinstance(line["type"], PydanticCustomError) or line["type"].type != "unknown_field"
     )
-    return ValidationError.from_exception_data(error.title, lines)
+    # What is not understood may be a key that was put into the wrong place.
+    hidden = bool(cls.model_config.get("hide_input_in_errors"))
+    return ValidationError.from_exception_data(error.title, lines, hide_input=hidden)
 
 
 @functools.cache

@@ -11,9 +11,9 @@ from pydantic_core import to_json
 
 from giskard.checks.core.models import SCHEMA_VERSION
 from giskard.checks.core.result import ScenarioResult, TestCaseResult
-from giskard.checks.export._files import write_atomically
 from giskard.checks.export._result_json import attempt_data, case_data, data_text, result_text
 from giskard.checks.export._results import AnyResult, Member, SuiteView, as_suite, refuse_other
+from giskard.checks.utils.files import write_atomically
 from giskard.checks.utils.json_safe import json_safe
 
 __all__ = ["to_json_lines", "to_report_json"]

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 from giskard.checks.core.result import CheckResult, TestCaseResult
-from giskard.checks.export._files import write_atomically
 from giskard.checks.export._log import failed_checks, log_of_check, log_of_member, reason_of, reasons
 from giskard.checks.export._results import AnyResult, SuiteView, as_suite
+from giskard.checks.utils.files import write_atomically
 from giskard.checks.utils.text import cut, visible
 
 __all__ = ["Granularity", "to_junit_xml"]

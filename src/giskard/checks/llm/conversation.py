@@ -12,7 +12,18 @@ __all__ = ["show_conversation"]
 
 # What runs and simulated users note down for people, and what says nothing of how the assistant behaved.
 _NOT_SHOWN = frozenset(
-    {"simulator_output", "simulation", "usage", "time_to_first_chunk", "latency_ms", "conversation_id"}
+    {
+        "command",
+        "conversation_id",
+        "finish_reason",
+        "http",
+        "latency_ms",
+        "model",
+        "simulation",
+        "simulator_output",
+        "time_to_first_chunk",
+        "usage",
+    }
 )
 
 

@@ -31,9 +31,9 @@ class Fences:
     --------
     >>> fences = Fences()
     >>> print(fences.close(f"Is this polite? {fences.fence('Go away.')}"))
-    Is this polite? <data-1-24a57e61b46f2c2c>
+    Is this polite? <data-1-3148abec0b0929d2>
     Go away.
-    </data-1-24a57e61b46f2c2c>
+    </data-1-3148abec0b0929d2>
     """
 
     __slots__ = ("_mark", "_texts")

@@ -16,6 +16,7 @@ from giskard.checks.core.failures import TargetFailure, must_stop
 from giskard.checks.core.input_generator import InputGenerator
 from giskard.checks.core.interaction.base import InteractionSpec
 from giskard.checks.core.interaction.interaction import Interaction, record
+from giskard.checks.core.interaction.reply import Reply
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.limits import Limit
 from giskard.checks.core.options import Seconds, valid_target
@@ -157,6 +158,8 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
         outputs, first_chunk = await _limited(bound, values, self.timeout, len(trace.interactions) + 1)
         if attempt.first_chunk is None:
             attempt.first_chunk = first_chunk
+        if isinstance(outputs, Reply):
+            return record(outputs.inputs, outputs.outputs, {**self.metadata, **outputs.metadata})
         if isinstance(outputs, Interaction):
             return cast("Interaction", outputs)
         metadata = self.metadata

@@ -1,0 +1,205 @@
+"""Systems under test that are a command."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Final, Literal
+
+from giskard.checks.core.exceptions import ConfigurationError
+from giskard.checks.core.interaction.interaction import Interaction
+from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.limits import Limit
+from giskard.checks.core.options import positive_seconds
+from giskard.checks.targets._conversation import as_json, as_text, history_of, to_json_text, turn
+from giskard.checks.targets._process import Outcome, TooMuchOutput, run_process
+from giskard.checks.targets._reply import ValuePath, parse_json
+from giskard.checks.targets._secrets import Secret, protected, redacted, resolved
+from giskard.checks.targets._template import Template
+from giskard.checks.targets.errors import TargetError
+
+__all__ = ["CommandTarget"]
+
+_PLACEHOLDERS: Final = ("inputs", "conversation_id", "trial")
+_NOTED_OF_STDERR: Final = 2_000
+_SHOWN_OF_STDERR: Final = 500
+
+
+@dataclass(frozen=True, repr=False)
+class CommandTarget:
+    """A command that is run once a turn.
+
+    It runs in a group of processes of its own, which ends with it: when it is done, when it takes too long, and when
+    the run is stopped.  The environment tells it ``GISKARD_CHECKS_CONVERSATION_ID`` and ``GISKARD_CHECKS_TRIAL``.
+
+    Parameters
+    ----------
+    command
+        The program and its arguments, as a list or as they are typed; no shell reads them.  An argument may hold
+        ``{{ inputs }}``, ``{{ conversation_id }}`` and ``{{ trial }}``, and stays one argument whatever they are.
+    input
+        How it gets the inputs: ``"stdin"`` as text, ``"argument"`` as the last one, or ``"json"`` on stdin, an object
+        of ``inputs``, ``history``, ``conversation_id`` and ``trial``.  What is no text is written as JSON.
+    output
+        What its stdout is: ``"text"``, without the line's end, or ``"json"``.
+    response_path
+        A JSONPath to the outputs in that JSON.
+    timeout
+        Seconds for a turn.
+    env
+        Variables beside those that there are; ``"${NAME}"`` in them is replaced when it is run.
+    cwd
+        The folder that it runs in.
+    shell
+        Whether `command` is a text for the shell.  It gets the inputs on stdin, or as ``"$1"``, never as a part of the
+        text.
+    max_bytes
+        The most that it may write.
+
+    Raises
+    ------
+    ValueError
+        When an option is none that a target can have.
+    """
+
+    command: str | Sequence[str]
+    input: Literal["stdin", "argument", "json"] = "stdin"
+    output: Literal["text", "json"] = "text"
+    _: KW_ONLY
+    response_path: str | None = None
+    timeout: float = 60.0
+    env: Mapping[str, str | Secret] = field(default_factory=dict[str, "str | Secret"])
+    cwd: str | None = None
+    shell: bool = False
+    max_bytes: int = 10_000_000
+    _arguments: Template = field(init=False, compare=False)
+    _path: ValuePath | None = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__  # it is frozen from here on
+        for name, known in (("input", ("stdin", "argument", "json")), ("output", ("text", "json"))):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is {getattr(self, name)!r}, expected one of {', '.join(map(repr, known))}")
+        if self.response_path is not None and self.output != "json":
+            raise ValueError(f"response_path is {self.response_path!r}, and output is 'text': give output='json'")
+        positive_seconds(self.timeout)
+        put(self, "env", {name: protected(name, value) for name, value in self.env.items()})
+        put(self, "cwd", None if self.cwd is None else os.fspath(self.cwd))
+        put(self, "_path", None if self.response_path is None else ValuePath(self.response_path))
+        put(self, "_arguments", Template(self._split(), "command", _PLACEHOLDERS))
+        if self.shell and self._arguments.names:
+            raise ValueError(
+                f"command is {self.command!r}, and a shell would read what stands for "
+                f"{', '.join(sorted(self._arguments.names))}: write \"$1\" with input='argument', or read stdin"
+            )
+
+    def _split(self) -> list[str]:
+        """The program and its arguments."""
+        given = self.command
+        if self.shell:
+            if not isinstance(given, str):
+                raise ValueError(f"command is {given!r}, and a shell reads one text")
+            if sys.platform == "win32":
+                if self.input == "argument":
+                    raise ValueError("input is 'argument', which a shell of Windows would read: use 'stdin'")
+                return ["cmd", "/d", "/s", "/c", given]
+            return ["/bin/sh", "-c", given, "sh"]
+        arguments = shlex.split(given, posix=sys.platform != "win32") if isinstance(given, str) else list(given)
+        if not arguments or not arguments[0]:
+            raise ValueError(f"command is {given!r}, expected a program and its arguments")
+        return [os.fspath(item) for item in arguments]
+
+    def __hash__(self) -> int:
+        return hash((type(self), str(self.command)))
+
+    def __repr__(self) -> str:
+        program = self.command if isinstance(self.command, str) else self._arguments_shown()
+        return f"{type(self).__name__}({program.split(maxsplit=1)[0]!r}, {self.input!r}, {self.output!r})"
+
+    def _arguments_shown(self) -> str:
+        return str(self.command[0])
+
+    async def __call__(
+        self, inputs: Any, trace: Trace | None = None, conversation_id: str = "", trial: int = 1
+    ) -> Interaction:
+        """The turn that the command makes of `inputs`.
+
+        Raises
+        ------
+        TargetError
+            When it fails, or writes nothing that can be used.
+        LimitExceededError
+            When the time is over.
+        """
+        values = {"conversation_id": conversation_id, "trial": trial}
+        text = as_text(inputs)
+        arguments = [as_text(item) for item in self._arguments.fill({**values, "inputs": text})]
+        stdin: bytes | None = None
+        if self.input == "argument":
+            arguments.append(text)
+        elif self.input == "json":
+            data = {"inputs": as_json(inputs), "history": history_of(trace), **values}
+            stdin = to_json_text(data).encode()
+        else:
+            stdin = text.encode("utf-8", "replace")
+        outcome = Outcome()
+        env = {
+            **os.environ,
+            "GISKARD_CHECKS_CONVERSATION_ID": conversation_id,
+            "GISKARD_CHECKS_TRIAL": str(trial),
+            **resolved(self.env, "the variable", outcome.secrets),
+        }
+        start = time.perf_counter()
+        async with Limit(lambda: self._told(f"timeout after {self.timeout:g} s", outcome), seconds=self.timeout):
+            await self._run(arguments, outcome, stdin, env)
+        outputs = self._outputs(outcome)
+        latency = round((time.perf_counter() - start) * 1000, 3)
+        noted: dict[str, Any] = {"exit_code": outcome.exit_code}
+        if outcome.stderr:
+            noted["stderr"] = redacted(_decoded(outcome.stderr), outcome.secrets)[-_NOTED_OF_STDERR:]
+        return turn(inputs, outputs, {"command": noted, "latency_ms": latency})
+
+    async def _run(self, arguments: list[str], outcome: Outcome, stdin: bytes | None, env: Mapping[str, str]) -> None:
+        try:
+            await run_process(arguments, outcome, stdin=stdin, env=env, cwd=self.cwd, max_bytes=self.max_bytes)
+        except TooMuchOutput:
+            message = f"wrote more than {self.max_bytes:,} bytes; give the target a larger max_bytes if that is right"
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            where = "" if self.cwd is None else f" in the folder {self.cwd!r}"
+            raise ConfigurationError(f"{self!r} cannot be started{where}: {error}") from None
+        except (OSError, ValueError) as error:
+            hint = "; give it input='stdin'" if self.input == "argument" else ""
+            raise TargetError(f"{self!r} cannot be started: {error}{hint}", kind="bad_type") from None
+        else:
+            return
+        raise TargetError(self._told(message, outcome))
+
+    def _outputs(self, outcome: Outcome) -> Any:
+        if outcome.exit_code != 0:
+            raise TargetError(self._told(_ending(outcome.exit_code), outcome), status=outcome.exit_code)
+        text = _decoded(outcome.stdout)
+        if self.output == "text":
+            return text.rstrip("\r\n")
+        if not text.strip():
+            raise TargetError(self._told("wrote nothing, and JSON was expected", outcome))
+        what = f"the output of {self!r}"
+        data = parse_json(text, what)
+        return data if self._path is None else self._path.find(data, what)
+
+    def _told(self, what: str, outcome: Outcome) -> str:
+        stderr = redacted(_decoded(outcome.stderr), outcome.secrets).strip()[-_SHOWN_OF_STDERR:]
+        return f"{self!r}: {what}" + (f"; the end of its stderr: {stderr!r}" if stderr else "")
+
+
+def _decoded(data: bytearray) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _ending(exit_code: int | None) -> str:
+    if exit_code is not None and exit_code < 0:
+        return f"was ended by signal {-exit_code}"
+    return f"ended with exit code {exit_code}"

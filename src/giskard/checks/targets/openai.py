@@ -1,0 +1,235 @@
+"""Systems under test that speak the chat completions protocol: OpenAI's, and the many servers that do as it does."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from giskard.checks.core.interaction.interaction import Interaction
+from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.options import positive_seconds
+from giskard.checks.llm import recording
+from giskard.checks.targets import _http
+from giskard.checks.targets._chat import ChatStream, content_text, read_completion, tool_calls_of, usage_of
+from giskard.checks.targets._conversation import as_json, history_of, messages_of, to_json_text, turn
+from giskard.checks.targets._reply import parse_json
+from giskard.checks.targets._secrets import Secret, is_address, protected, redacted, resolved, resolved_text, shown_url
+from giskard.checks.targets.errors import TargetError
+
+__all__ = ["OpenAITarget"]
+
+_OPENAI: Final = "https://api.openai.com/v1"
+_NO_RESULT: Final = "(no result)"
+
+
+@dataclass(frozen=True, repr=False)
+class OpenAITarget:
+    """A model, or an assistant, behind ``/chat/completions``.
+
+    The conversation is sent with each turn: it is read from the trace, so that attempts never mix, and turns that were
+    written down in the scenario are a part of it.  Inputs are a text, a message (``{"role": …}``), a list of messages,
+    or a list of parts (``{"type": …}``).
+
+    Parameters
+    ----------
+    model
+        The name of the model.
+    base_url
+        Where it is served; else ``OPENAI_BASE_URL``, else OpenAI's own address.
+    api_key
+        The key, best as the name of a variable: ``"${MY_KEY}"``.  Left out, ``OPENAI_API_KEY`` is sent to the address
+        that the environment names, or to OpenAI, and no key to any other `base_url`.
+    system
+        The text of the system message.
+    tools
+        The tools that the model may call, in the words of the protocol.
+    params
+        What else goes into the request, ``{"temperature": 0}`` say; None leaves one of the target's own out.
+    stream
+        Whether the answer comes in pieces; the time to the first one is measured then.
+    headers, retries, timeout, max_bytes, verify
+        As of `HTTPTarget`.
+
+    Raises
+    ------
+    ValueError
+        When an option is none that a target can have.
+
+    Notes
+    -----
+    The outputs are the text of the answer, or the whole message when tools are called.  Calls of tools, as `ToolCall`,
+    and the `Usage` are in the turn's metadata.  When the next inputs do not answer the calls (``{"role": "tool",
+    "tool_call_id": …}``), ``"(no result)"`` is sent for them: the protocol asks for an answer.
+    """
+
+    model: str
+    base_url: str | None = None
+    api_key: str | Secret | None = None
+    _: KW_ONLY
+    system: str | None = None
+    tools: Sequence[Mapping[str, Any]] | None = None
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    stream: bool = False
+    headers: Mapping[str, str | Secret] = field(default_factory=dict[str, "str | Secret"])
+    retries: int = 2
+    timeout: float = 60.0
+    max_bytes: int = 10_000_000
+    verify: bool | str = True
+    _rules: _http.Rules = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__  # it is frozen from here on
+        if not isinstance(self.model, str) or not self.model:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"model is {self.model!r}, expected the name of a model, such as 'gpt-5-mini'")
+        if self.base_url is not None:
+            _checked_address(self.base_url, "base_url")
+        positive_seconds(self.timeout)
+        if isinstance(self.api_key, str):
+            put(self, "api_key", protected("api_key", self.api_key))
+        put(self, "headers", {name: protected(name, value) for name, value in self.headers.items()})
+        put(self, "_rules", _http.Rules(self.timeout, self.retries, self.max_bytes, self.verify))
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.model))
+
+    def __repr__(self) -> str:
+        where = "" if self.base_url is None else f", base_url={shown_url(self.base_url)!r}"
+        return f"{type(self).__name__}({self.model!r}{where})"
+
+    async def __call__(self, inputs: Any, trace: Trace | None = None) -> Interaction:
+        """The turn that the model makes of `inputs`, after those of `trace`.
+
+        Raises
+        ------
+        TargetError
+            When it gives no answer.
+        LimitExceededError
+            When the time is over.
+        """
+        request = self._request(inputs, trace)
+
+        async def call() -> dict[str, Any]:
+            return await self._asked(request)
+
+        if recording.active():
+            meaning = {name: value for name, value in request.items() if not name.startswith("stream")}
+            answer, _ = await recording.recorded("target", {"target": "openai", **meaning}, call)
+        else:
+            answer = await call()
+        return _turn(inputs, answer)
+
+    def _request(self, inputs: Any, trace: Trace | None) -> dict[str, Any]:
+        system = [] if self.system is None else [{"role": "system", "content": self.system}]
+        messages = _answered([*system, *history_of(trace), *messages_of(inputs, "user")])
+        body: dict[str, Any] = {"model": self.model, "messages": messages}
+        if self.tools:
+            body["tools"] = as_json(list(self.tools), "tools")
+        if self.stream:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
+        body |= as_json(dict(self.params), "params")
+        return {name: value for name, value in body.items() if value is not None}
+
+    async def _asked(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        _http.get_ready(self._rules)
+        start = time.perf_counter()
+        outgoing = self._outgoing(request)
+
+        async def read(reply: _http.Reply) -> tuple[dict[str, Any], float | None]:
+            if reply.content_type != "text/event-stream":
+                what = f"the answer of {reply.place}"
+                return read_completion(parse_json(await reply.text(), what), what), None
+            stream = ChatStream(reply.place)
+            async with aclosing(reply.events()) as events:
+                async for _, data in events:
+                    if data.strip() == "[DONE]":
+                        break
+                    stream.add(data, time.perf_counter() - start)
+            return stream.completed(), stream.first_chunk
+
+        try:
+            (answer, first_chunk), reply = await _http.ask(outgoing, self._rules, read)
+        except TargetError as error:
+            raise self._explained(error, outgoing) from error.__cause__
+        return {
+            **answer,
+            "http": {"status": reply.status, "tries": reply.tries},
+            "latency_ms": round((time.perf_counter() - start) * 1000, 3),
+            "time_to_first_chunk": first_chunk,
+        }
+
+    def _explained(self, error: TargetError, outgoing: _http.Outgoing) -> TargetError:
+        error.message = redacted(error.message, outgoing.secrets)
+        status = error.status
+        if error.kind == "crash":
+            refused = status == 400 and "content_filter" in error.message
+            error.kind = "refused" if refused else "model_error"
+            error.retryable = status is not None and status >= 500
+        if error.kind == "authentication" and "Authorization" not in outgoing.headers:
+            error.message += "; no key was sent: give api_key='${NAME}', the name of a variable of the environment" + (
+                ", or set OPENAI_API_KEY" if self.base_url is None else ""
+            )
+        return error
+
+    def _outgoing(self, request: Mapping[str, Any]) -> _http.Outgoing:
+        secrets: list[str] = []
+        headers = {"Content-Type": "application/json", **resolved(self.headers, "the header", secrets)}
+        key = self.api_key
+        if key is not None:
+            key = resolved_text(key, "api_key", secrets)
+        elif self.base_url is None and (key := os.environ.get("OPENAI_API_KEY")):
+            secrets.append(key)
+        if key and not any(name.lower() == "authorization" for name in headers):
+            headers["Authorization"] = f"Bearer {key}"
+        base = self.base_url or _from_environment() or _OPENAI
+        content = to_json_text(request).encode()
+        return _http.Outgoing("POST", f"{base.rstrip('/')}/chat/completions", headers, content, tuple(secrets))
+
+
+def _from_environment() -> str | None:
+    base = os.environ.get("OPENAI_BASE_URL")
+    return _checked_address(base, "OPENAI_BASE_URL") if base else None
+
+
+def _checked_address(url: str, what: str) -> str:
+    if not is_address(url) or "@" in urlsplit(url).netloc:
+        raise ValueError(
+            f"{what} is {shown_url(url)!r}, expected an address such as 'http://localhost:8000/v1', without a name or "
+            "a password in it"
+        )
+    return url
+
+
+def _answered(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """`messages` in which each call of a tool has an answer."""
+    answered = {message.get("tool_call_id") for message in messages if message.get("role") == "tool"}
+    out: list[dict[str, Any]] = []
+    for position, message in enumerate(messages):
+        out.append(message)
+        if position == len(messages) - 1:
+            break
+        for call in message.get("tool_calls") or ():
+            if call.get("id") not in answered:
+                out.append({"role": "tool", "tool_call_id": call.get("id"), "content": _NO_RESULT})
+    return out
+
+
+def _turn(inputs: Any, answer: Mapping[str, Any]) -> Interaction:
+    message = answer["message"]
+    calls = tool_calls_of(message)
+    refusal = message.get("refusal")
+    outputs = message if calls else content_text(message.get("content"))
+    if outputs is None:
+        outputs = refusal if refusal is not None else ""
+    metadata = {
+        "tool_calls": calls or None,
+        "usage": usage_of(answer.get("usage")),
+        "finish_reason": answer.get("finish_reason"),
+        "refusal": refusal,
+        **{name: answer.get(name) for name in ("model", "http", "latency_ms")},
+    }
+    return turn(inputs, outputs, metadata, answer.get("time_to_first_chunk"))
