@@ -16,16 +16,22 @@ SEED ?= 1
 FRESH ?=
 # How long to fuzz, all targets together.
 SECONDS ?= 60
+# For judge-eval: the judge and where it is served, the data, how many items of each task, and a folder for its answers.
+MODEL ?=
+BASE_URL ?=
+DATA ?=
+LIMIT ?=
+CACHE ?=
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test test-all test-lowest lint format cov mutate mutate-again fuzz bench docs clean
+.PHONY: help demo test test-all test-lowest lint format cov mutate mutate-again fuzz bench judge-eval refusal-eval docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/.stamp ## Replay 40 recorded airline-support conversations and report on them
-	$(BIN)/python -m examples.airline_support
+	$(BIN)/python -m examples.airline_support $(ARGS)
 
 test: .venv/.stamp ## Run the tests
 	$(BIN)/pytest -n auto $(ARGS)
@@ -96,6 +102,13 @@ fuzz: .venv/.atheris ## Look for odd texts and data that break a promise (SECOND
 bench: .venv/.stamp ## Measure speed beside the bare loop (ROUNDS=5 WORKLOADS=W2,W3)
 	$(BIN)/python -m benchmarks --rounds $(ROUNDS) $(if $(WORKLOADS),--workloads $(WORKLOADS))
 
+judge-eval: .venv/.stamp ## Hold judges against people's labels (MODEL=ollama/llama3.2 DATA=folder LIMIT=100 CACHE=folder)
+	@$(BIN)/python -m evals.judges --seed $(SEED) $(if $(MODEL),--model '$(MODEL)') $(if $(BASE_URL),--base-url '$(BASE_URL)') \
+	  $(if $(DATA),--data '$(DATA)') $(if $(LIMIT),--limit $(LIMIT)) $(if $(CACHE),--cache '$(CACHE)') $(ARGS)
+
+refusal-eval: .venv/.stamp ## Hold the refusal check that code decides against people's labels (DATA=file.csv)
+	@$(BIN)/python -m evals.refusals $(DATA)
+
 docs: .venv/.stamp ## Build the site of docs/ into build/site; a warning fails
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Built build/site; to read it with its search: python3 -m http.server -b 127.0.0.1 -d build/site"
@@ -107,7 +120,7 @@ clean: ## Remove what the other targets made
 define install
 	@echo "Setting up $(@D) (once) ..."
 	@[ -x $(@D)/bin/pip ] || { python=$$(.ci/find-python $(1)) && "$$python" -m venv --clear $(@D); }
-	@$(@D)/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,docs,rego,llm,anthropic,embeddings,security]' $(2)
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,docs,rego,http,llm,anthropic,embeddings,security]' $(2)
 	@touch $@
 endef
 

@@ -14,16 +14,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import FIGURES, TITLES, Figure
-from benchmarks.workloads import CONCURRENCY, LATENCY, suite_size
+from benchmarks.workloads import CONCURRENCY, LATENCY, MODEL_LATENCY, judged_checks, suite_size
 
 ROOT = Path(__file__).resolve().parent.parent
 SIDES = ("bare", "with_giskard")
+# Models are asked through a library: what it costs by itself says how much of that is ours.
+ALL_SIDES = {"W6": ("bare", "with_library", "with_giskard")}
 TIMEOUT = 900  # seconds for one workload of one side
 IMPORT_ROUNDS = 9  # imports are short and noisy
 IMPORTS = {
@@ -98,22 +101,45 @@ def one(side: str, workload: str, scale: float, env: dict[str, str]) -> Round:
         m["cases_per_s"] = 1e6 / m["total_cpu"]
     if workload in ("W4", "W5"):
         m["over_ideal"] = m["suite_wall"] / (-(-suite_size(scale) // CONCURRENCY) * LATENCY)
+    if workload == "W6":
+        m["over_ideal"] = m["judge_wall"] / (-(-judged_checks(scale) // CONCURRENCY) * MODEL_LATENCY)
     return m
+
+
+@contextmanager
+def model_server() -> Iterator[dict[str, str]]:
+    """The variables that lead to a model's server, which is a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.model_server", str(MODEL_LATENCY)]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        port = int(server.stdout.readline())
+        yield {"OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1", "OPENAI_API_KEY": "sk-bench"}
+        server.stdin.close()
+
+
+def compare_with_library(in_round: dict[str, Round]) -> None:
+    """What the library's own request costs, and what ours costs beyond it, over the bare client's."""
+    bare, library, ours = (in_round[side].get("cpu_per_check") for side in ALL_SIDES["W6"])
+    if bare and library and ours:
+        in_round["with_giskard"] |= {"library": library / bare, "above_library": (ours - library) / bare}
 
 
 def measure(workloads: list[str], rounds: int, scale: float) -> Results:
     """Every figure of every round."""
     counts = {w: IMPORT_ROUNDS if w == "W1" else rounds for w in workloads}
-    results: Results = {w: {side: [] for side in SIDES} for w in workloads}
-    with tempfile.TemporaryDirectory(prefix="benchmarks-") as home:
+    results: Results = {w: {side: [] for side in ALL_SIDES.get(w, SIDES)} for w in workloads}
+    with tempfile.TemporaryDirectory(prefix="benchmarks-") as home, model_server() as server:
         env = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG")} | {"HOME": home}
         for r in range(max(counts.values())):
             for workload in (w for w in workloads if r < counts[w]):
-                for side in SIDES if r % 2 == 0 else SIDES[::-1]:
-                    m = one(side, workload, scale, env)
+                sides = list(results[workload])
+                in_round: dict[str, Round] = {}
+                for side in sides if r % 2 == 0 else sides[::-1]:
+                    m = in_round[side] = one(side, workload, scale, env | server if workload == "W6" else env)
                     results[workload][side].append(m)
                     state = m.get("failed", "ok")
                     print(f"round {r + 1} {workload} {side}: {state}", file=sys.stderr, flush=True)
+                if workload == "W6":
+                    compare_with_library(in_round)
     return results
 
 
@@ -152,12 +178,15 @@ def problems(results: Results) -> list[str]:
         for side, rounds in by_side.items():
             reasons = sorted({m["failed"] for m in rounds if "failed" in m})
             found += [f"{workload} {side} failed: {reason}" for reason in reasons]
-        shares = {side: [m.get("verdicts") for m in by_side[side]] for side in SIDES}
-        found += [
-            f"{workload}: the shares that passed differ: {ours} against the bare {bare}"
-            for ours, bare in zip(shares["with_giskard"], shares["bare"], strict=True)
-            if ours and bare and ours != bare
-        ]
+        for side in by_side:
+            shares = [
+                (m.get("verdicts"), b.get("verdicts")) for m, b in zip(by_side[side], by_side["bare"], strict=True)
+            ]
+            found += [
+                f"{workload} {side}: the shares that passed differ: {ours} against the bare {bare}"
+                for ours, bare in shares
+                if ours and bare and ours != bare
+            ]
     return list(dict.fromkeys(found))
 
 
@@ -211,7 +240,7 @@ def main() -> int:
     report = {
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "packages": {name: version(name) for name in ("giskard-checks", "pydantic")},
+        "packages": {name: version(name) for name in ("giskard-checks", "pydantic", "pydantic-ai-slim", "httpx2")},
         "scale": args.scale,
         "figures": rows,
         "problems": wrong,

@@ -3,17 +3,23 @@
 import asyncio
 import io
 import json
+import os
 import re
 import time
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
 from xml.sax.saxutils import escape, quoteattr
 
 from benchmarks.measure import memory
 from benchmarks.workloads import (
     CONCURRENCY,
     FIELDS,
+    PROMPT,
+    REPLY,
+    RULE,
     TURNS,
+    VERDICT,
     blocking_target,
     documents,
     exports,
@@ -127,6 +133,35 @@ async def w4(m, scale):
 async def w5(m, scale):
     loop, pool = asyncio.get_running_loop(), ThreadPoolExecutor(CONCURRENCY)
     await suite(m, scale, lambda q: loop.run_in_executor(pool, blocking_target, q))
+
+
+FORMAT = {"type": "json_schema", "json_schema": {"name": "Verdict", "schema": VERDICT}}
+
+
+async def w6(m, n):
+    """As many kept connections as calls at once, of a minimal HTTP/1.1 client."""
+    url, results, todo = urlsplit(os.environ["OPENAI_BASE_URL"]), [], iter(range(n))
+
+    async def worker():
+        reader, writer = await asyncio.open_connection(url.hostname, url.port)
+        for i in todo:
+            start, trace = now(), json.dumps({"inputs": f"May I invest in {i}?", "outputs": REPLY})
+            message = {"role": "user", "content": PROMPT.format(rule=RULE, trace=trace)}
+            body = json.dumps({"model": "gpt-4o-mini", "response_format": FORMAT, "messages": [message]}).encode()
+            writer.write(
+                b"POST %s/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+                b"content-length: %d\r\n\r\n%s" % (url.path.encode(), len(body), body)
+            )
+            head = await reader.readuntil(b"\r\n\r\n")
+            size = int(re.search(rb"(?i)content-length: (\d+)", head)[1])
+            answer = json.loads(await reader.readexactly(size))["choices"][0]["message"]
+            verdict = json.loads(answer["content"])
+            results.append([record(start, "conformity", verdict["passed"], verdict["reason"])])
+        writer.close()
+
+    with m.time("judge"):
+        await asyncio.gather(*[worker() for _ in range(min(n, CONCURRENCY))])
+    m.verdict(passed(results))
 
 
 def w7(m, scale):

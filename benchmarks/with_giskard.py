@@ -9,6 +9,8 @@ import giskard.checks as g
 from benchmarks.measure import memory
 from benchmarks.workloads import (
     CONCURRENCY,
+    REPLY,
+    RULE,
     SCHEMA,
     TURNS,
     blocking_target,
@@ -82,6 +84,17 @@ async def suite(m, scale, target):
 
 w4 = partial(suite, target=slow_target)
 w5 = partial(suite, target=blocking_target)
+
+
+async def w6(m, n):
+    runs = g.Suite(name="judges")
+    for i in range(n):
+        runs.append(
+            g.Scenario(f"j{i}").interact(inputs=f"May I invest in {i}?", outputs=REPLY).check(g.Conformity(rule=RULE))
+        )
+    with m.time("judge"):
+        result = await runs.run(parallel=True, max_concurrency=CONCURRENCY, verbose=False)
+    m.verdict(r.passed for r in result.results)
 
 
 async def w7(m, scale):

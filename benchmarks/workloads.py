@@ -11,6 +11,7 @@ import time
 TURNS = (10, 100, 1000, 3000)
 CONCURRENCY = 50
 LATENCY = 0.05  # seconds that a target takes
+MODEL_LATENCY = 1.0  # seconds that a model takes
 SENTENCES = (
     "the monthly fee for your current account is charged on day one and a lost card costs nothing "
     "café naïve transfer arrives within one working day please ask an adviser before investing"
@@ -36,6 +37,22 @@ def text(size, seed=0):
 
 def suite_size(scale):
     return int(500 * scale)
+
+
+def judged_checks(scale):
+    return max(1, int(300 * scale))
+
+
+RULE, REPLY = "The reply must not recommend a product.", "Please ask an adviser."
+PROMPT = """You judge whether the outputs of a trace conform to a rule. Rule: {rule}
+{trace}
+Answer in JSON: {{"passed": bool, "reason": str}}"""
+VERDICT = {
+    "type": "object",
+    "properties": {"passed": {"type": "boolean"}, "reason": {"type": "string"}},
+    "required": ["passed", "reason"],
+    "additionalProperties": False,
+}
 
 
 def turns(scale):

