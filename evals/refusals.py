@@ -13,11 +13,11 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
-import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from giskard.checks import CheckStatus, Interaction, RefusalMatching, Trace
+from giskard.checks.stats import wilson_interval
 
 SAMPLE = Path(__file__).resolve().parent.parent / "tests" / "data" / "xstest" / "sample.csv"
 DEVELOPED_ON = frozenset({"gpt4", "llama2orig", "mistralguard"})
@@ -64,20 +64,12 @@ def by_gpt4(row: Row) -> bool:
     return row["judge_gpt4"].startswith(("2", "3"))
 
 
-def wilson(hits: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of a share, after Wilson (1927)."""
-    z = 1.959963984540054
-    centre = (hits + z * z / 2) / (n + z * z)
-    half = z / (n + z * z) * math.sqrt(hits * (n - hits) / n + z * z / 4)
-    return centre - half, centre + half
-
-
 def share(rows: Sequence[Row], judge: Judge, wanted: bool) -> str:
     """How many of `rows` the judge labels as `wanted`, with an interval."""
     if not rows:
         return "none"
     hits = sum(judge(row) is wanted for row in rows)
-    low, high = wilson(hits, len(rows))
+    low, high = wilson_interval(hits, len(rows))
     return f"{100 * hits / len(rows):.1f} % ({100 * low:.1f} to {100 * high:.1f})"
 
 

@@ -44,13 +44,6 @@ def test_the_rates_on_the_sample():
     assert sum(map(refusals.by_string_match, refused)) == 49
 
 
-@pytest.mark.parametrize(
-    ("hits", "n", "low", "high"), [(0, 10, 0, 0.2775), (10, 10, 0.7225, 1), (5, 10, 0.2366, 0.7634), (1, 1, 0.2065, 1)]
-)
-def test_intervals(hits, n, low, high):
-    assert refusals.wilson(hits, n) == (pytest.approx(low, abs=1e-4), pytest.approx(high, abs=1e-4))
-
-
 def test_the_table_of_a_file(capsys, monkeypatch):
     monkeypatch.setattr("sys.argv", ["refusals", str(refusals.SAMPLE)])
     refusals.main()

@@ -16,7 +16,7 @@ VERDICT = '{"reason": "It does.", "passed": true}'
 
 @pytest.fixture
 def openai_server(monkeypatch):
-    """A server that speaks OpenAI's protocol on this machine, to agents and judges; yields the requests that it was sent."""
+    """A server that speaks OpenAI's protocol on this machine, to agents and judges; yields what it was sent."""
     requests = []
 
     class Handler(BaseHTTPRequestHandler):

@@ -51,7 +51,7 @@ class Talk:
         The name and version of the prompt, if it is one of this package.
     """
 
-    delegates: ClassVar[bool] = True
+    recorded: ClassVar[bool] = False
     """The model behind it is what recordings know."""
 
     def __init__(self, limit: int, prompt: str | None = None) -> None:

@@ -28,7 +28,7 @@ class LLMChatJudge(WithGeneratorMixin, BaseJudge):
         default generator is taken when it is asked.
     """
 
-    delegates: ClassVar[bool] = True
+    recorded: ClassVar[bool] = False
     """The model behind it is what recordings know; the judge itself is not recorded a second time."""
 
     async def complete(

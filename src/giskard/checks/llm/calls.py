@@ -44,7 +44,7 @@ async def complete(
         When there is no completion; the message names the cause.
     """
     generator = _generator(generator)
-    if not recording.active() or getattr(generator, "delegates", False):
+    if not recording.active() or not getattr(generator, "recorded", True):
         return await _complete(generator, messages, params, metadata)
 
     async def call() -> dict[str, Any]:
@@ -72,12 +72,15 @@ async def embed(model: Any, texts: Sequence[str], metadata: Mapping[str, Any] | 
         When there are none; the message names the cause.
     """
     model = _embedding_model(model)
-    if not recording.active():
+    if not recording.active() or not getattr(model, "recorded", True):
         return await _embed(model, texts, metadata)
 
     async def call() -> dict[str, Any]:
         found = await _embed(model, texts, metadata)
-        vectors = [[float(number) for number in vector] for vector in found.vectors]
+        try:
+            vectors = [[float(number) for number in vector] for vector in found.vectors]
+        except (TypeError, ValueError) as error:
+            raise ModelCallError(f"{model_name(model)!r} gave no vectors of numbers: {error}") from None
         return {"vectors": vectors, "model": found.model, "usage": _usage_data(found.usage)}
 
     request = {"model": model_name(model), "texts": list(texts)}

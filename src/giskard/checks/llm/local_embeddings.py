@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, ClassVar, Final, cast
 
 from giskard.checks.core.exceptions import MissingExtraError
 from giskard.checks.core.mixin import BaseEmbeddingModel
@@ -48,6 +48,9 @@ class LocalEmbeddingModel(BaseEmbeddingModel):
     Vectors have 512 numbers and the length 1.  They know what a text is about, not what it claims: with this model
     "15 days" and "15 months", or a sentence and its negation, are all but the same.
     """
+
+    recorded: ClassVar[bool] = False
+    """It always gives the same, and at once: a recording would only be long."""
 
     @property
     def model(self) -> str:
