@@ -92,7 +92,7 @@ def _judge(
     """Ask the judge, when there is one; the file with what it said."""
     name = judge_name()
     if name is None or not traces:
-        console.print(show_models.HOW_TO_JUDGE if name is None else "No judge was asked: --judged 0", soft_wrap=True)
+        console.print(show_models.HOW_TO_JUDGE if name is None else "No judge was asked: --judged 0")
         return []
     console.print(show_models.before_judging(name, len(traces), len(judges()), options.budget))
     found = judge(traces, options.budget, lambda *spent: console.print(show_models.while_judging(*spent)))

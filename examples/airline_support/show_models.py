@@ -20,8 +20,9 @@ from .wording import quote
 __all__ = ["HOW_TO_JUDGE", "alike", "attacks", "before_judging", "judged", "while_judging"]
 
 HOW_TO_JUDGE = """\
-No judge was asked, since neither a key nor a server is set. To have the conversations judged too:
-OPENAI_API_KEY=... make demo, or GISKARD_CHECKS_DEFAULT_JUDGE=ollama/llama3.2 make demo (a local server)."""
+No judge was asked: neither a key nor a server is set. For one, set a variable:
+  OPENAI_API_KEY=... make demo
+  GISKARD_CHECKS_DEFAULT_JUDGE=ollama/llama3.2 make demo   (a local server)"""
 
 
 def alike(found: Sequence[Alike]) -> RenderableType:
