@@ -401,14 +401,11 @@ def test_a_trace_is_what_its_validator_makes(turns: list[Any]) -> None:
     assert made_by(lambda: Trace(**fields)) == made_by(lambda: by_validator(Trace, fields))
 
 
-def fresh() -> type[StringMatching]:
-    """A class without a history."""
-
-    class Fresh(StringMatching):
-        """One of ours, by its module."""
-
-    Fresh.__module__ = StringMatching.__module__
-    return Fresh
+def fresh(base: Any = StringMatching) -> Any:
+    """A class without a history, by its module one of ours."""
+    kind = type(base.__name__, (base,), {"__module__": base.__module__})
+    kind.kind = base.kind
+    return kind
 
 
 def test_checks_of_the_same_values_share_them_until_one_changes() -> None:
@@ -437,15 +434,22 @@ def test_checks_of_other_values_share_nothing(values: tuple[Any, Any]) -> None:
     assert vars(one) is not vars(other)
 
 
-def test_checks_with_other_fields_share_nothing() -> None:
-    key = "trace.last.inputs"
-    made = [Equals(expected_value=1), Equals(expected_value=1, name="n"), Equals(expected_value_key=key)]
-    assert [check.name for check in made] == [None, "n", None]
-    assert [check.model_fields_set for check in made] == [
-        {"expected_value"},
-        {"expected_value", "name"},
-        {"expected_value_key"},
-    ]
+@pytest.mark.parametrize(
+    "fields",
+    [({}, {"name": "n"}), ({"name": "n"}, {}), ({"normalization_form": None}, {"name": None})],
+    ids=["more", "fewer", "others"],
+)
+def test_checks_with_other_fields_share_nothing(fields: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    kind = fresh()
+    for more in fields:
+        check = kind(keyword="fee", **more)
+        assert check.model_fields_set == {"keyword", *more}
+        assert (check.name, check.normalization_form) == (more.get("name"), more.get("normalization_form", "NFKC"))
+
+
+def test_checks_of_the_same_function_share_it() -> None:
+    kind = fresh(FnCheck)
+    assert vars(kind(fn=has_fee)) is vars(kind(fn=has_fee))
 
 
 def test_a_value_that_can_change_is_not_shared() -> None:
@@ -475,13 +479,13 @@ def test_what_a_check_was_given_is_not_kept() -> None:
     assert gone() is None
 
 
-def share(kind: type[StringMatching]) -> bool:
+def share(kind: Any) -> bool:
     return vars(kind(keyword="fee")) is vars(kind(keyword="fee"))
 
 
 def test_where_all_checks_differ_it_rests_for_a_while() -> None:
     kind = fresh()
-    made = [kind(keyword=f"word {i}") for i in range(_plain_fields._PATIENCE)]
+    made: list[Any] = [kind(keyword=f"word {i}") for i in range(_plain_fields._PATIENCE)]
     assert len({check.keyword for check in made}) == len(made)
     assert not share(kind)
     for i in range(_plain_fields._REST):
