@@ -399,3 +399,102 @@ def test_an_interaction_is_what_its_validator_makes(inputs: Any, outputs: Any) -
 def test_a_trace_is_what_its_validator_makes(turns: list[Any]) -> None:
     fields = {"interactions": turns}
     assert made_by(lambda: Trace(**fields)) == made_by(lambda: by_validator(Trace, fields))
+
+
+def fresh(base: Any = StringMatching) -> Any:
+    """A class without a history, by its module one of ours."""
+    kind = type(base.__name__, (base,), {"__module__": base.__module__})
+    kind.kind = base.kind
+    return kind
+
+
+def test_checks_of_the_same_values_share_them_until_one_changes() -> None:
+    kind = fresh()
+    one, other = (kind(keyword="fee", name="n") for _ in range(2))
+    assert vars(one) is vars(other)
+    assert one == other
+    assert one is not other
+    one.keyword = "card"
+    del one.name
+    assert (one.keyword, other.keyword, other.name) == ("card", "fee", "n")
+    assert kind(keyword="fee", name="n").keyword == "fee"
+
+
+def test_a_result_keeps_the_values_that_its_check_had() -> None:
+    check = StringMatching(keyword="fee", name="n")
+    result = TestCase(trace=Trace(interactions=[Interaction(inputs="a", outputs="fee")]), checks=[check]).run_sync()
+    del check.name
+    assert result.results[0].name == "n"
+
+
+@pytest.mark.parametrize("values", [(1, True), (1, 1.0), (0.0, -0.0), ("fee", "fees")])
+def test_checks_of_other_values_share_nothing(values: tuple[Any, Any]) -> None:
+    one, other = (Equals(expected_value=value) for value in values)
+    assert repr((one.expected_value, other.expected_value)) == repr(values)
+    assert vars(one) is not vars(other)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [({}, {"name": "n"}), ({"name": "n"}, {}), ({"normalization_form": None}, {"name": None})],
+    ids=["more", "fewer", "others"],
+)
+def test_checks_with_other_fields_share_nothing(fields: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    kind = fresh()
+    for more in fields:
+        check = kind(keyword="fee", **more)
+        assert check.model_fields_set == {"keyword", *more}
+        assert (check.name, check.normalization_form) == (more.get("name"), more.get("normalization_form", "NFKC"))
+
+
+def test_checks_of_the_same_function_share_it() -> None:
+    kind = fresh(FnCheck)
+    assert vars(kind(fn=has_fee)) is vars(kind(fn=has_fee))
+
+
+def test_a_value_that_can_change_is_not_shared() -> None:
+    expected = {"fee": [3]}
+    one = Equals(expected_value=expected)
+    expected["fee"].append(4)
+    assert Equals(expected_value=expected).expected_value != one.expected_value
+
+
+def test_checks_of_ones_own_share_nothing() -> None:
+    class Own(Check):
+        limit: int = 3
+
+    assert vars(Own(limit=4)) is not vars(Own(limit=4))
+
+
+def test_what_a_check_was_given_is_not_kept() -> None:
+    class Judge:
+        def __call__(self, trace: Trace) -> bool:
+            return True
+
+    judge = Judge()
+    gone = weakref.ref(judge)
+    check = FnCheck(fn=judge)
+    del judge, check
+    gc.collect()
+    assert gone() is None
+
+
+def share(kind: Any) -> bool:
+    return vars(kind(keyword="fee")) is vars(kind(keyword="fee"))
+
+
+def test_where_all_checks_differ_it_rests_for_a_while() -> None:
+    kind = fresh()
+    made: list[Any] = [kind(keyword=f"word {i}") for i in range(_plain_fields._PATIENCE)]
+    assert len({check.keyword for check in made}) == len(made)
+    assert not share(kind)
+    for i in range(_plain_fields._REST):
+        kind(keyword=f"word {i}")
+    assert share(kind)
+
+
+def test_like_checks_among_others_share_their_values() -> None:
+    kind = fresh()
+    for i in range(_plain_fields._PATIENCE * 3):
+        word = f"word {i}"
+        assert vars(kind(keyword=word)) is vars(kind(keyword=word))

@@ -8,19 +8,30 @@ is not covered by it goes to the validator, which also words every error.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from types import NoneType, UnionType
+from types import FunctionType, NoneType, UnionType
 from typing import Any, Final, Literal, NamedTuple, Union, cast, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, PlainSerializer, PlainValidator, SerializeAsAny, WrapSerializer
 from pydantic.fields import FieldInfo
 
-__all__ = ["fill", "shared_names"]
+from giskard.checks.utils.frozen import FrozenDict, FrozenList
+
+__all__ = ["fill", "settle", "shared_names"]
 
 _set = object.__setattr__
+# A slot's own setter takes half the time.
+_set_given = vars(BaseModel)["__pydantic_fields_set__"].__set__
+_set_extra = vars(BaseModel)["__pydantic_extra__"].__set__
+_set_private = vars(BaseModel)["__pydantic_private__"].__set__
 _UNKNOWN: Any = object()
 
 # Whose values pydantic takes as they are for a field that is annotated with this very type.
 _EXACT: Final = frozenset({str, int, float, bool, bytes, NoneType})
+# Values that nobody can change, and that may be kept until another instance is made.
+_KEPT: Final = _EXACT | {FunctionType}
+# After so many instances that all differ from the one before, so many are made without a look at it.
+_PATIENCE: Final = 50
+_REST: Final = 500
 # What a field's annotation may carry that does not touch its value when it is validated.
 _SERIALIZERS: Final[tuple[Any, ...]] = (PlainSerializer, WrapSerializer, SerializeAsAny)
 # Settings that do not touch the values of fields.
@@ -40,6 +51,44 @@ class _Field(NamedTuple):
     function: Callable[[Any], Any] | None
 
 
+class _Repeats:
+    """Lets instances of a class that are given the very same objects, one after the other, share their values.
+
+    A suite makes the same few checks for each of its thousands of cases.  Where all differ, it rests for a while.
+    """
+
+    __slots__ = ("latest", "misses", "rest")
+
+    def __init__(self) -> None:
+        # What the latest instance was given, and its values; at first what no instance is given.
+        self.latest: tuple[dict[str, Any], dict[str, Any]] = {"": _UNKNOWN}, {}
+        self.misses = 0
+        self.rest = 0
+
+    def find(self, given: dict[str, Any]) -> dict[str, Any] | None:
+        """The values of the latest instance, when it was given the same."""
+        if self.rest > 0:
+            self.rest -= 1
+            return None
+        before, values = self.latest
+        if len(before) == len(given):
+            for name, value in given.items():
+                if before.get(name, _UNKNOWN) is not value:
+                    break
+            else:
+                self.misses = 0
+                return values
+        self.misses += 1
+        if self.misses == _PATIENCE:
+            self.misses, self.rest = 0, _REST
+        return None
+
+    def keep(self, given: dict[str, Any], values: dict[str, Any]) -> None:
+        """Remember what an instance was given, and the values that were made of it."""
+        if self.rest <= 0 and _KEPT.issuperset(map(type, given.values())):
+            self.latest = given, values
+
+
 class _Recipe(NamedTuple):
     """How the instances of a class are made; all its fields are in `values`, in their order."""
 
@@ -49,6 +98,7 @@ class _Recipe(NamedTuple):
     fields: dict[str, _Field]
     prepare: Callable[[dict[str, Any]], dict[str, Any]] | None
     validators: tuple[Callable[[Any], Any], ...]
+    repeats: _Repeats | None
 
 
 _sets_by_order: dict[tuple[str, ...], set[str]] = {}
@@ -62,6 +112,14 @@ def shared_names(names: Iterable[str]) -> set[str]:
     if known is None:
         known = _sets_by_order[key] = _sets.setdefault(frozenset(key), set(key))
     return known
+
+
+def settle(model: BaseModel, values: dict[str, Any], given: set[str]) -> None:
+    """Give a new and empty `model` the `values` of all its fields, and the names of the ones that were `given`."""
+    _set(model, "__dict__", values)
+    _set_given(model, given)
+    _set_extra(model, None)
+    _set_private(model, None)
 
 
 def fill(model: BaseModel, given: dict[str, Any]) -> bool:
@@ -80,32 +138,44 @@ def fill(model: BaseModel, given: dict[str, Any]) -> bool:
         recipe = _recipe_of(cls)
     if recipe is None:
         return False
-    defaults, factories, required, fields, prepare, validators = recipe
+    repeats = recipe.repeats
     try:
-        if prepare is not None:
-            given = prepare(given)
-        values = defaults.copy()
-        for name, value in given.items():
-            types, words, function = fields[name]
-            if types is not None and type(value) not in types and not (type(value) is str and value in words):
-                return False
-            values[name] = value if function is None else function(value)
-        for name in required:
-            if name not in given:
-                return False
-        for name, factory in factories:
-            if name not in given:
-                values[name] = factory()
-        _set(model, "__dict__", values)
-        _set(model, "__pydantic_fields_set__", shared_names(given))
-        _set(model, "__pydantic_extra__", None)
-        _set(model, "__pydantic_private__", None)
-        for validator in validators:
+        if recipe.prepare is not None:
+            given = recipe.prepare(given)
+        values = None if repeats is None else repeats.find(given)
+        if values is not None:
+            settle(model, values, shared_names(given))
+            return True
+        values = _values(recipe, given)
+        if values is None:
+            return False
+        settle(model, values, shared_names(given))
+        for validator in recipe.validators:
             if validator(model) is not model:
                 return False
     except Exception:  # it is found again, and worded, by the validator
         return False
+    if repeats is not None:
+        repeats.keep(given, values)
     return True
+
+
+def _values(recipe: _Recipe, given: dict[str, Any]) -> dict[str, Any] | None:
+    """The values of all fields; None when only the validator can tell."""
+    fields = recipe.fields
+    values = recipe.values.copy()
+    for name, value in given.items():
+        types, words, function = fields[name]
+        if types is not None and type(value) not in types and not (type(value) is str and value in words):
+            return None
+        values[name] = value if function is None else function(value)
+    for name in recipe.required:
+        if name not in given:
+            return None
+    for name, factory in recipe.factories:
+        if name not in given:
+            values[name] = factory()
+    return values
 
 
 def _recipe_of(cls: type[BaseModel]) -> _Recipe | None:
@@ -145,7 +215,14 @@ def _new_recipe(cls: Any) -> _Recipe | None:
         else:
             values[name] = info.default
     fields = {name: field for name, info in cls.model_fields.items() if (field := _field(info)) is not None}
-    return _Recipe(values, tuple(factories), tuple(required), fields, cls._preparation(), validators)
+    repeats = _Repeats() if _may_share(cls, factories) else None
+    return _Recipe(values, tuple(factories), tuple(required), fields, cls._preparation(), validators, repeats)
+
+
+def _may_share(cls: Any, factories: Iterable[tuple[str, Callable[[], Any]]]) -> bool:
+    """Whether like instances may have the same dict of values: of ours it is known that nothing else is kept in it."""
+    frozen = all(type(factory()) in (FrozenDict, FrozenList) for _, factory in factories)
+    return cls._replaces_values and cls.__module__.startswith(f"{_PACKAGE}.") and frozen
 
 
 def _after_validators(cls: Any) -> tuple[Callable[[Any], Any], ...] | None:

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Annotated, Any, Generic, NoReturn, TypeAlias, cast
+from typing import Annotated, Any, ClassVar, Generic, NoReturn, TypeAlias, cast
 
 from pydantic import BaseModel, PlainSerializer, PlainValidator
 
@@ -120,10 +120,16 @@ class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
             spec["severity"] = values["severity"]
         return spec
 
+    # Results, and checks that were made of the same values, hold the same dict: it is replaced, not changed.
+    _replaces_values: ClassVar[bool] = True
+
     def __setattr__(self, name: str, value: Any) -> None:
-        # Results hold the configuration that they were found with: it is replaced, not changed.
         object.__setattr__(self, "__dict__", dict(self.__dict__))
         super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        object.__setattr__(self, "__dict__", dict(self.__dict__))
+        super().__delattr__(name)
 
 
 _SCALARS = frozenset({str, int, float, bool})

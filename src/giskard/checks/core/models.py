@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
-from giskard.checks.core._plain_fields import fill, shared_names
+from giskard.checks.core._plain_fields import fill, settle, shared_names
 from giskard.checks.core.exceptions import UnknownFieldWarning
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.codec import decode, encode, escape, is_saved_callable
@@ -64,10 +64,7 @@ def construct(cls: type[ModelT], values: dict[str, Any]) -> ModelT:
     if names is None:
         names = _field_names[cls] = set(cls.model_fields)
     self = _new(cls)
-    _set(self, "__dict__", values)
-    _set(self, "__pydantic_fields_set__", names)
-    _set(self, "__pydantic_extra__", None)
-    _set(self, "__pydantic_private__", None)
+    settle(self, values, names)
     return self
 
 
@@ -194,6 +191,7 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True, arbitrary_types_allowed=True)
 
     _saves_itself: ClassVar[bool] = True  # tells utils.codec to leave it to pydantic
+    _replaces_values: ClassVar[bool] = False  # tells `fill` that a field is set in a copy of the instance's dict
 
     if not TYPE_CHECKING:  # a type checker knows the fields
 

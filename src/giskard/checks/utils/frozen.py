@@ -144,10 +144,11 @@ def freeze(value: Any) -> Any:
         `value` itself where it is immutable, a frozen copy of a plain container, a deep copy of anything
         else, and `value` by reference when it refuses to be copied.
     """
-    if type(value) in _SAFE:
+    kind = _type_of(value)
+    if kind in _SAFE:
         return value
     try:
-        return _freeze(value, {})
+        return _freeze_dict(value, {}) if kind is dict else _freeze(value, {})
     except RecursionError:
         return _freeze_deep(value)
 

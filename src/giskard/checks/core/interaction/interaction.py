@@ -15,6 +15,7 @@ from pydantic import (
     ValidationError,
 )
 
+from giskard.checks.core._plain_fields import settle
 from giskard.checks.core.models import BY_NAME, explained, refuse_unnamed
 from giskard.checks.core.types import In, Out
 from giskard.checks.utils.equality import equal
@@ -72,7 +73,8 @@ class Interaction(BaseModel, Generic[In, Out], frozen=True):
             __tracebackhide__ = True
             if unnamed:
                 refuse_unnamed(type(self), unnamed)
-            if type(self) is Interaction and fields.keys() == _FIELDS:  # any values are right
+            # Any values are right.
+            if type(self) is Interaction and len(fields) == 2 and "inputs" in fields and "outputs" in fields:
                 record(fields["inputs"], fields["outputs"], None, self, _FIELDS)
                 return
             # As pydantic's own, so that it costs no more; a misspelt field is explained.
@@ -160,8 +162,5 @@ def record(
         "outputs": outputs if type(outputs) is str else freeze(outputs),
         "metadata": freeze(metadata) if metadata else _EMPTY,
     }
-    _set(self, "__dict__", values)
-    _set(self, "__pydantic_fields_set__", given)
-    _set(self, "__pydantic_extra__", None)
-    _set(self, "__pydantic_private__", None)
+    settle(self, values, given)
     return self

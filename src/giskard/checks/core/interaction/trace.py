@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, computed_fie
 from typing_extensions import TypeVar
 
 from giskard.checks.core import late
+from giskard.checks.core._plain_fields import settle
 from giskard.checks.core.interaction._interactions import Interactions, InteractionsSchema
 from giskard.checks.core.interaction.interaction import Interaction, Recorded, RecordedField
 from giskard.checks.core.models import (
@@ -88,10 +89,7 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
             refuse_unnamed(type(self), unnamed)
         if type(self) is Trace and len(fields) == 1 and _are_turns(turns := cast("Any", fields.get("interactions"))):
             # What the validator would do, at a third of its cost: most traces are made like this.
-            _set(self, "__dict__", {"interactions": FrozenList(turns), "annotations": _EMPTY})
-            _set(self, "__pydantic_fields_set__", _GIVEN)
-            _set(self, "__pydantic_extra__", None)
-            _set(self, "__pydantic_private__", None)
+            settle(self, {"interactions": FrozenList(turns), "annotations": _EMPTY}, _GIVEN)
             return
         known = _names_of(type(self))
         if not known >= fields.keys():
