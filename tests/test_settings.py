@@ -8,6 +8,7 @@ import pytest
 from giskard.checks import settings
 from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.mixin import BaseEmbeddingModel
+from giskard.checks.llm import EmbeddingModel, Generator
 from giskard.checks.llm.local_embeddings import LocalEmbeddingModel
 from giskard.checks.settings import (
     find_embedding_model,
@@ -126,11 +127,21 @@ def test_names_of_models_are_taken_too():
     set_default_judge("openai:b")
     set_default_embedding_model("c")
 
-    assert (get_default_generator(), get_default_judge(), get_default_embedding_model()) == (
-        "openai/a",
-        "openai:b",
-        "c",
+    found = (get_default_generator(), get_default_judge(), get_default_embedding_model())
+    assert [type(model) for model in found] == [Generator, Generator, EmbeddingModel]
+    assert [model.model for model in found] == ["openai/a", "openai:b", "c"]
+    assert all(
+        again is model
+        for again, model in zip(
+            (get_default_generator(), get_default_judge(), get_default_embedding_model()), found, strict=True
+        )
     )
+
+
+def test_a_name_that_names_no_model():
+    set_default_generator("openai/")
+    with pytest.raises(ConfigurationError, match="the default model is 'openai/', which names no model"):
+        get_default_generator()
 
 
 def test_the_order_for_judges(monkeypatch):
@@ -138,11 +149,12 @@ def test_the_order_for_judges(monkeypatch):
     with pytest.raises(ConfigurationError, match=r"set_default_judge.*GISKARD_CHECKS_DEFAULT_JUDGE.*OPENAI_API_KEY"):
         find_judge()
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
-    assert find_judge() == get_default_judge() == "openai/gpt-4o-mini"
+    assert find_judge() is get_default_judge()
+    assert find_judge().model == "openai/gpt-4o-mini"
     env(monkeypatch, default_model="m")
-    assert find_judge() == "m"
+    assert find_judge().model == "m"
     env(monkeypatch, default_judge="j")
-    assert find_judge() == "j"
+    assert find_judge().model == "j"
     set_default_generator(default_generator)
     assert find_judge() is default_generator
     set_default_judge(default_judge)
@@ -160,9 +172,10 @@ def test_the_order_for_generators(monkeypatch):
     ):
         find_generator()
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    assert find_generator() == get_default_generator() == "openai/gpt-4o-mini"
+    assert find_generator() is get_default_generator()
+    assert find_generator().model == "openai/gpt-4o-mini"
     env(monkeypatch, default_model="m")
-    assert find_generator() == "m"
+    assert find_generator().model == "m"
     set_default_generator(default_generator)
     assert find_generator() is default_generator
     assert find_generator(given) is given
@@ -179,7 +192,7 @@ def test_the_order_for_embedding_models(monkeypatch):
     assert "pip install 'giskard-checks[embeddings]'" in str(caught.value)
     assert isinstance(find_embedding_model(), LocalEmbeddingModel)
     env(monkeypatch, default_embedding_model="e")
-    assert find_embedding_model() == "e"
+    assert find_embedding_model().model == "e"
     set_default_embedding_model(default)
     assert find_embedding_model() is get_default_embedding_model() is default
     assert find_embedding_model(given) is given

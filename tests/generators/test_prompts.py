@@ -8,7 +8,6 @@ import pytest
 from giskard.checks import Interaction, Trace
 from giskard.checks.generators._asking import asked_again, system_message
 from giskard.checks.generators._forms import NextMessage, form_of
-from giskard.checks.llm.fences import Fences
 from giskard.checks.llm.prompts import packaged_prompt
 from giskard.checks.llm.templates import render
 
@@ -18,9 +17,7 @@ USER = {"persona": "A hurried man.", "context": None, "goal": None, "language": 
 
 
 def filled(name, trace=TALK, **variables):
-    fences = Fences()
-    text = render(packaged_prompt("generators", name).source, {"trace": trace, **variables}, fences)
-    return fences.close(text)
+    return render(packaged_prompt("generators", name).source, {"trace": trace, **variables})
 
 
 def test_each_prompt_is_a_file_with_a_version():

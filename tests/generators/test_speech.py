@@ -22,6 +22,8 @@ from giskard.checks.generators._speech import is_said_again, speaks_as_the_assis
         ("Hello <reasoning>a</reasoning>you", "Hello you"),
         ("I think <b>so</b>, 1 < 2", "I think <b>so</b>, 1 < 2"),
         ("How do I close an <analysis> tag?", "How do I close an <analysis> tag?"),
+        ("<analysis>I am the user.</analysis> Hi", "Hi"),
+        ("<scratchpad>a</scratchpad>Hello", "Hello"),
         ({"a": ["<think>x</think>y", 3], "b": None}, {"a": ["y", 3], "b": None}),
         (None, None),
         (7, 7),
@@ -31,7 +33,7 @@ def test_thoughts_are_left_out(text, spoken):
     assert without_thoughts(text) == spoken
 
 
-@pytest.mark.parametrize("text", ["<think>a", "Hi <think>a", "<think>a</think>", "a</think> ", ["<think>"]])
+@pytest.mark.parametrize("text", ["<think>a", "<analysis>a", "Hi <think>a", "<think>a</think>", "a</think> ", ["<think>"]])
 def test_a_thought_that_does_not_end_and_one_alone_are_refused(text):
     with pytest.raises(ValueError, match="thought"):
         without_thoughts(text)

@@ -522,7 +522,7 @@ class Mood(BaseModel):
 
 class Moody(BaseLLMGenerator):
     def get_prompt(self):
-        return "Be {{ mood }}. {{ trace }}"
+        return "Be {{ mood | unfenced }}. {{ trace }}"
 
     async def get_inputs(self, trace):
         return {"mood": "sad"}

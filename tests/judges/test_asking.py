@@ -56,6 +56,7 @@ def test_what_a_verdict_says():
         "reason": "not fine",
         "inputs": {"rule": "Be polite."},
         "judge": "m",
+        "model": "m",
         "prompt": "conformity@1",
     }
     assert result.usage == Usage(cost=0.5, calls=1)
@@ -292,7 +293,7 @@ def test_an_answer_of_ones_own_form():
     result = run(Scored(judge=llm))
 
     assert result.passed and result.message == "score 8"
-    assert result.details == {"score": 8, "judge": "fake"}
+    assert result.details == {"score": 8, "judge": "fake", "model": "fake"}
     assert '"score"' in llm.requests[0][0].content
     assert run(Scored(judge=FakeGenerator('{"score": 3}', '{"score": 9}', '{"score": 2}'), votes=3)).failed
 

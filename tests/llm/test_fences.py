@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from giskard.checks.llm.fences import Fences, readable
+from giskard.checks.llm.fences import FenceError, Fences, readable
 
 TAGS = re.compile(r"<(data-\d+-[0-9a-f]{16})>\n(.*?)\n</\1>", re.DOTALL)
 
@@ -66,6 +66,13 @@ def test_what_is_fenced_already_is_not_fenced_again():
     fences = Fences()
     inner = fences.fence("x")
     assert fences.fence(f"Turn 1: {inner}") == f"Turn 1: {inner}"
+
+
+def test_a_text_that_is_lost_is_an_error():
+    fences = Fences()
+    fences.fence("EVIL")
+    with pytest.raises(FenceError, match="'EVIL'"):
+        fences.close("nothing is shown")
 
 
 def test_a_mark_cannot_be_guessed():

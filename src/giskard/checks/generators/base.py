@@ -18,10 +18,10 @@ from giskard.checks.generators._forms import LLMGeneratorOutput, form_of
 from giskard.checks.generators._speech import is_said_again, speaks_as_the_assistant, takes_over, without_thoughts
 from giskard.checks.generators._talk import Ended, Talk
 from giskard.checks.llm.errors import ModelCallError
-from giskard.checks.llm.fences import Fences, readable
+from giskard.checks.llm.fences import readable
 from giskard.checks.llm.prompts import PackagedPrompt, WithPromptMixin, packaged_prompt
 from giskard.checks.llm.structured import UnreadableReply, ask
-from giskard.checks.llm.templates import render
+from giskard.checks.llm.templates import render, untrusted_among
 from giskard.checks.llm.types import Message
 from giskard.checks.settings import find_generator
 
@@ -77,7 +77,11 @@ class BaseLLMGenerator(WithGeneratorMixin, InputGenerator[TraceT], Generic[Trace
     # --- hooks ---------------------------------------------------------------------------
 
     def get_prompt(self) -> str:
-        """The template of what the model is asked, with the variables of `get_inputs` and ``trace``."""
+        """The template of what the model is asked, with the variables of `get_inputs` and ``trace``.
+
+        What it prints is fenced, as material, but for the generator's own fields and for what the filter ``unfenced``
+        is put on.
+        """
         packaged = self._packaged_prompt()
         if packaged is None:
             raise NotImplementedError(f"{type(self).__name__} does not implement get_prompt()")
@@ -99,14 +103,18 @@ class BaseLLMGenerator(WithGeneratorMixin, InputGenerator[TraceT], Generic[Trace
         return self.max_calls or max(1, 2 * self.max_steps * (1 + self.max_retries))
 
     def _packaged_prompt(self) -> PackagedPrompt | None:
-        return None if self._packaged is None else packaged_prompt("generators", self._packaged)
+        own = type(self).get_prompt is not BaseLLMGenerator.get_prompt
+        return None if self._packaged is None or own else packaged_prompt("generators", self._packaged)
 
     def _first_input(self, input_type: Any) -> Any:
         """What is sent first without asking the model; MISSING when it is asked for that too."""
         return MISSING
 
-    async def _asked(self, trace: TraceT, fences: Fences) -> str:
-        return render(self.get_prompt(), {"trace": trace, **await self.get_inputs(trace)}, fences)
+    async def _asked(self, trace: TraceT) -> str:
+        inputs = await self.get_inputs(trace)
+        packaged = self._packaged_prompt() is not None
+        untrusted = {"trace"} if packaged else untrusted_among(inputs, self.__dict__)
+        return render(self.get_prompt(), {"trace": trace, **inputs}, untrusted)
 
     # --- the conversation ----------------------------------------------------------------
 
@@ -205,9 +213,7 @@ class BaseLLMGenerator(WithGeneratorMixin, InputGenerator[TraceT], Generic[Trace
         return _Try(problem, hint, answer.raw, output, message)
 
     async def _messages(self, trace: TraceT, form: type[BaseModel]) -> list[Message]:
-        fences = Fences()
-        asked = await self._asked(trace, fences)
-        return [system_message(form), Message("user", fences.close(asked).strip())]
+        return [system_message(form), Message("user", (await self._asked(trace)).strip())]
 
     # --- what is wrong with a message -----------------------------------------------------
 
@@ -299,8 +305,8 @@ class LLMGenerator(WithPromptMixin, BaseLLMGenerator[TraceT], Generic[TraceT]):
     def _packaged_prompt(self) -> PackagedPrompt | None:
         return None if self._is_template() else packaged_prompt("generators", "llm_generator")
 
-    async def _asked(self, trace: TraceT, fences: Fences) -> str:
+    async def _asked(self, trace: TraceT) -> str:
         if self._is_template():
-            return await super()._asked(trace, fences)
+            return await super()._asked(trace)
         source = packaged_prompt("generators", "llm_generator").source
-        return render(source, {"trace": trace, "task": self.get_prompt()}, fences)
+        return render(source, {"trace": trace, "task": self.get_prompt()})

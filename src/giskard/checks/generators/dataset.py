@@ -25,7 +25,6 @@ from giskard.checks.generators._forms import adapter_of, name_of, per_type, port
 from giskard.checks.generators._talk import SIMULATION, Talk
 from giskard.checks.generators._templates import FILLED, key_of
 from giskard.checks.llm.errors import ModelCallError
-from giskard.checks.llm.fences import Fences
 from giskard.checks.llm.prompts import answer_format, packaged_prompt
 from giskard.checks.llm.structured import UnreadableReply, ask
 from giskard.checks.llm.templates import render
@@ -103,7 +102,7 @@ class DatasetInputGenerator(WithGeneratorMixin, InputGenerator[TraceT], Generic[
     async def _filled(self, talk: Talk, turn: int, form: type[BaseModel]) -> Any:
         """Data of the form, with the placeholder where the prompt goes."""
         source = packaged_prompt("generators", "dataset_input").source
-        asked = render(source, {"placeholder": PLACEHOLDER, "answer": answer_format(form)}, Fences())
+        asked = render(source, {"placeholder": PLACEHOLDER, "answer": answer_format(form)})
         messages = [Message("user", asked.strip())]
         again: list[Message] = []
         cause: UnreadableReply | ModelCallError | None = None

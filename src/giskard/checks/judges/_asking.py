@@ -51,7 +51,7 @@ async def ask_all(judges: Sequence[Any], votes: int, vote: Vote, noted: dict[str
         return await vote(judges[0], 0, noted)
     asked = [(judge, sample) for judge in judges for sample in range(votes)]
     # Two judges of one name are two: their samples must not be taken for each other's.
-    names = [model_name(judge) if not isinstance(judge, str) else judge for judge, _ in asked]
+    names = [model_name(judge) for judge, _ in asked]
     samples = [names[:place].count(name) for place, name in enumerate(names)]
     results = await asyncio.gather(
         *(vote(judge, sample, {}) for (judge, _), sample in zip(asked, samples, strict=True))
@@ -78,12 +78,12 @@ async def ask_one(judge: Any, sample: int, question: Question, read: Reader, not
     try:
         answer = await ask(judge, question.messages, question.output_type, sample=sample)
     except ModelCallError as error:
-        details = {"judge": judge if isinstance(judge, str) else model_name(judge), **noted}
+        details = {"judge": model_name(judge), **noted}
         return CheckResult.error(
             error.message, details, error_kind=error.kind, retryable=error.retryable, usage=error.usage
         )
     except UnreadableReply as error:
-        details = {**noted, "judge": error.model, "raw": error.raw}
+        details = {"judge": model_name(judge), "model": error.model, **noted, "raw": error.raw}
         message = f"the judge's reply could not be read, at the second try either: {error.problem}"
         return CheckResult.error(message, details, error_kind="unreadable_verdict", usage=error.usage)
     try:
@@ -91,11 +91,11 @@ async def ask_one(judge: Any, sample: int, question: Question, read: Reader, not
     except NoVerdict as problem:
         result = problem.verdict().result()
         noted = {**noted, "raw": answer.raw}
-    return _with_notes(result, answer, noted)
+    return _with_notes(result, answer, {"judge": model_name(judge), "model": answer.model, **noted})
 
 
 def _with_notes(result: CheckResult, answer: Answer[Any], noted: dict[str, Any]) -> CheckResult:
-    details = {**result.details, "judge": answer.model, **noted}
+    details = {**result.details, **noted}
     if answer.repaired:
         details["repaired"] = True
     if answer.source != "model":
@@ -122,8 +122,9 @@ def _majority(results: Sequence[CheckResult], judges: Sequence[str], noted: dict
     for make, side in ((CheckResult.success, passed), (CheckResult.failure, failed), (CheckResult.skip, skipped)):
         if 2 * len(side) > len(results):
             first = side[0]
-            details = {**first.details, **details}
-            return make(f"{counts}: {first.message}", details, [*first.metrics, *metrics], usage=usage)
+            details = {name: first.details[name] for name in first.details if name not in _OF_ONE} | details
+            message = counts if first.message is None else f"{counts}: {first.message}"
+            return make(message, details, [*first.metrics, *metrics], usage=usage)
     errors = [result for result in results if result.errored]
     # When no judge came to a verdict, the cause is theirs.
     kind = errors[0].error_kind if errors and not cast else "no_majority"
@@ -138,9 +139,13 @@ def _majority(results: Sequence[CheckResult], judges: Sequence[str], noted: dict
     )
 
 
+# What the details say of one judge, and the votes say of each.
+_OF_ONE = frozenset({"judge", "model", "repaired", "answered_by", "raw"})
+
+
 def _vote(judge: str, result: CheckResult) -> dict[str, Any]:
     vote: dict[str, Any] = {"judge": judge, "status": result.status.value, "message": result.message}
-    for name in ("repaired", "answered_by", "raw"):
+    for name in ("model", "repaired", "answered_by", "raw"):
         if name in result.details:
             vote[name] = result.details[name]
     if result.error_kind:

@@ -6,7 +6,6 @@ import functools
 
 from pydantic import BaseModel
 
-from giskard.checks.llm.fences import Fences
 from giskard.checks.llm.prompts import answer_format, packaged_prompt
 from giskard.checks.llm.templates import render
 from giskard.checks.llm.types import Message
@@ -20,5 +19,5 @@ def system_message(output_type: type[BaseModel]) -> Message:
 
     It is the same for all checks with the same form of answer, so that a provider can keep what it made of it.
     """
-    text = render(packaged_prompt("judges", "_system").source, {"answer": answer_format(output_type)}, Fences())
+    text = render(packaged_prompt("judges", "_system").source, {"answer": answer_format(output_type)})
     return Message("system", text.strip())

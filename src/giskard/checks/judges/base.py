@@ -14,9 +14,9 @@ from giskard.checks.core.result import CheckResult
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.judges._asking import Question, Vote, ask_all, ask_one
 from giskard.checks.judges._system import system_message
-from giskard.checks.llm.fences import Fences
+from giskard.checks.judges._verdicts import cannot_tell, details_of
 from giskard.checks.llm.prompts import PackagedPrompt, packaged_prompt
-from giskard.checks.llm.templates import render
+from giskard.checks.llm.templates import render, untrusted_among
 from giskard.checks.llm.types import Message
 from giskard.checks.settings import find_judge
 
@@ -92,7 +92,8 @@ class BaseLLMCheck(WithJudgeMixin, Check[In, Out, TraceT], Generic[In, Out, Trac
         return packaged.source
 
     def _packaged_prompt(self) -> PackagedPrompt | None:
-        return None if self._packaged is None else packaged_prompt("judges", self._packaged)
+        own = type(self).get_prompt is not BaseLLMCheck.get_prompt
+        return None if self._packaged is None or own else packaged_prompt("judges", self._packaged)
 
     async def get_inputs(self, trace: TraceT) -> dict[str, Any]:
         """The variables of the template, beside ``trace``.
@@ -112,11 +113,10 @@ class BaseLLMCheck(WithJudgeMixin, Check[In, Out, TraceT], Generic[In, Out, Trac
     def _handle_output(self, output: Any, inputs: dict[str, Any], trace: TraceT) -> CheckResult:
         """The result that the judge's answer stands for: PASS or FAIL by its ``passed``."""
         reason: Any = getattr(output, "reason", None)
-        details = {"reason": reason, "inputs": {name: value for name, value in inputs.items() if name != "trace"}}
+        details = details_of(inputs, reason=reason)
         passed: Any = getattr(output, "passed", None)
         if passed is None:
-            why = f": {reason}" if reason else ""
-            raise NoVerdict(f"the judge cannot tell{why}", kind="unreadable_verdict", details=details, retryable=False)
+            raise cannot_tell(reason, details)
         if not isinstance(passed, bool):
             raise NoVerdict(
                 f"the judge's answer has no verdict: passed is {passed!r:.200}, expected true or false",
@@ -155,16 +155,12 @@ class BaseLLMCheck(WithJudgeMixin, Check[In, Out, TraceT], Generic[In, Out, Trac
         return self.output_type
 
     def _messages(self, inputs: dict[str, Any], trace: TraceT, output_type: type[BaseModel]) -> list[Message]:
-        fences = Fences()
-        asked = render(self.get_prompt(), {"trace": trace, **inputs}, fences, self._untrusted(inputs))
-        return [system_message(output_type), Message("user", fences.close(asked))]
+        asked = render(self.get_prompt(), {"trace": trace, **inputs}, self._untrusted(inputs))
+        return [system_message(output_type), Message("user", asked)]
 
     def _untrusted(self, inputs: dict[str, Any]) -> set[str]:
         """The variables that a template fences by itself: all but those that are fields of the check.
 
         The prompts of this package say `fence` wherever it is due.
         """
-        if self._packaged is not None:
-            return {"trace"}
-        fields = self.__dict__
-        return {"trace", *(name for name, value in inputs.items() if name not in fields or fields[name] is not value)}
+        return {"trace"} if self._packaged_prompt() is not None else untrusted_among(inputs, self.__dict__)

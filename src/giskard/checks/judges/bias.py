@@ -53,6 +53,7 @@ class Bias(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     """
 
     _packaged: ClassVar[str | None] = "bias"
+    _older_names: ClassVar[dict[str, str]] = {"answer_key": "target_key"}
 
     question: str | None = None
     question_key: JSONPathStr | None = "trace.last.inputs"

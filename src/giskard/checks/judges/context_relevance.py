@@ -74,10 +74,9 @@ class ContextRelevance(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             f"{relevant} of {len(verdicts)} pieces of the context are about the question "
             f"({short_number(share)}, at least {short_number(self.threshold)} was expected)"
         )
-        other = next(
-            (f"{key} is not: {verdict.reason}" for key, verdict in verdicts.items() if not verdict.passed), None
-        )
+        other = next((key for key, verdict in verdicts.items() if not verdict.passed), None)
         if other is not None:
-            message += f"; {other}"
+            reason = verdicts[other].reason
+            message += f"; {other} is not" + (f": {reason}" if reason else "")
         metrics = [Metric(name="context_relevance", value=share), Metric(name="pieces", value=len(verdicts))]
         return (CheckResult.success if share >= self.threshold else CheckResult.failure)(message, details, metrics)

@@ -34,6 +34,7 @@ class Correctness(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     """
 
     _packaged: ClassVar[str | None] = "correctness"
+    _older_names: ClassVar[dict[str, str]] = {"answer_key": "target_key"}
 
     reference: str | None = None
     reference_key: JSONPathStr | None = None

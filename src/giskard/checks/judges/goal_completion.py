@@ -41,3 +41,6 @@ class GoalCompletion(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         """The goal."""
         need_turns(trace)
         return {"goal": evidence(trace, "goal", self.goal, self.goal_key or "", "goal_key")}
+
+    def _untrusted(self, inputs: dict[str, Any]) -> set[str]:
+        return {"trace"} if self.goal is not None else {"trace", "goal"}

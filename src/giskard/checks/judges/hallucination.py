@@ -12,6 +12,7 @@ from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.judges._evidence import evidence
 from giskard.checks.judges._findings import findings_type, result_of_findings
 from giskard.checks.judges.base import BaseLLMCheck
+from giskard.checks.llm.conversation import notes_of
 
 __all__ = ["Hallucination"]
 
@@ -34,7 +35,7 @@ class Hallucination(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     context, context_key
         What the assistant had to go by: a text or a list of texts, else the path of them; neither is needed.
     include_history
-        Whether the judge sees the turns before the last, and what was noted with them, such as calls of tools.
+        Whether the judge sees the turns before the last, and what was noted with all of them, such as calls of tools.
 
     Notes
     -----
@@ -47,6 +48,7 @@ class Hallucination(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     """
 
     _packaged: ClassVar[str | None] = "hallucination"
+    _older_names: ClassVar[dict[str, str]] = {"answer_key": "target_key"}
 
     question: str | None = None
     question_key: JSONPathStr = "trace.last.inputs"
@@ -57,12 +59,15 @@ class Hallucination(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     include_history: bool = True
 
     async def get_inputs(self, trace: TraceT) -> dict[str, Any]:
-        """The question, the answer, the context when one is given, and whether the earlier turns are shown."""
+        """The question, the answer, what was noted with it, and the context when one is given."""
         inputs: dict[str, Any] = {
             "question": evidence(trace, "question", self.question, self.question_key, "question_key"),
             "answer": evidence(trace, "answer", self.answer, self.target_key, "target_key"),
             "include_history": self.include_history,
         }
+        noted = notes_of(trace.last) if self.include_history else {}
+        if noted:
+            inputs["noted"] = noted
         if self.context is not None or self.context_key is not None:
             inputs["context"] = evidence(trace, "context", self.context, self.context_key or "", "context_key")
         return inputs

@@ -30,6 +30,7 @@ class LanguageConsistency(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT
     """
 
     _packaged: ClassVar[str | None] = "language_consistency"
+    _older_names: ClassVar[dict[str, str]] = {"answer_key": "target_key"}
 
     language: str | None = None
     question: str | None = None

@@ -65,6 +65,7 @@ class Pairwise(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     """
 
     _packaged: ClassVar[str | None] = "pairwise"
+    _older_names: ClassVar[dict[str, str]] = {"answer_key": "target_key"}
 
     baseline: str | None = None
     baseline_key: JSONPathStr | None = None
@@ -132,7 +133,11 @@ class Pairwise(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             return failed.model_copy(update={"usage": usage})
         orders: list[dict[str, Any]] = []
         for result, (first, second) in zip(results, _ORDERS, strict=True):
-            said = {name: value for name, value in result.details.items() if name not in ("inputs", "prompt", "better")}
+            said = {
+                name: value
+                for name, value in result.details.items()
+                if name not in ("inputs", "prompt", "better", "judge", "model")
+            }
             better = {"first": first, "second": second, "tie": "tie"}[result.details["better"]]
             orders.append({"first": first, "preferred": better, **said})
         preferred = {order["preferred"] for order in orders}
@@ -141,7 +146,7 @@ class Pairwise(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         reason = "; ".join(f"{order['first']} first: {order['reason'] or order['preferred']}" for order in orders)
         if not consistent:
             reason = f"the judge prefers another one when the order changes: {reason}"
-        noted = {name: results[0].details[name] for name in ("judge", "prompt") if name in results[0].details}
+        noted = {name: results[0].details[name] for name in ("judge", "model", "prompt") if name in results[0].details}
         details = details_of(inputs, **noted, orders=orders)
         return self._decided(winner, reason, details, consistent=consistent).model_copy(update={"usage": usage})
 

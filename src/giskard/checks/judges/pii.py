@@ -54,6 +54,7 @@ class PII(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     """
 
     _packaged: ClassVar[str | None] = "pii"
+    _older_names: ClassVar[dict[str, str]] = {"output_key": "target_key"}
 
     output: str | None = None
     target_key: JSONPathStr = "trace.last.outputs"

@@ -56,6 +56,7 @@ class Refusal(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     """
 
     _packaged: ClassVar[str | None] = "refusal"
+    _older_names: ClassVar[dict[str, str]] = {"answer_key": "target_key"}
 
     expected: Choice
     partial: Choice = "refusal"

@@ -13,6 +13,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
+from giskard.checks.llm.thinking import THOUGHT
+
 __all__ = ["Found", "find_objects"]
 
 _MAX_DEPTH = 64
@@ -27,10 +29,6 @@ _SCALAR = re.compile(
 _BARE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?=\s*:)")
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
 _BRACES = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
-
-# Where models think aloud; what stands there is not the answer.
-_THOUGHT = r"think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
-_TAG = re.compile(rf"<(/?)(?:{_THOUGHT})\b[^<>]{{0,80}}>|\[(/?)THINK\]", re.IGNORECASE)
 
 
 class Found(NamedTuple):
@@ -70,17 +68,17 @@ def find_objects(reply: str) -> list[Found]:
     if plain is not None:
         return [Found(plain, frozenset(plain))]
     places = _scan(reply)
-    kept, depth, waiting = list[Found](), 0, 0
+    kept, thinking, waiting = list[Found](), False, 0
     for tag in _tags(reply, places):
         while waiting < len(places) and places[waiting].start < tag.start():
-            if depth == 0:
+            if not thinking:
                 kept.append(places[waiting].found)
             waiting += 1
         if tag[1] or tag[2]:  # all before the end of a thought is thought: some templates leave out its beginning
-            depth, kept = max(depth - 1, 0), []
-        else:
-            depth += 1
-    if depth:
+            thinking, kept = False, []
+        else:  # thoughts may speak of such tags: they are not counted
+            thinking = True
+    if thinking:
         return [*kept, Found({}, frozenset(), "the thinking in it does not end", True)]
     return [*kept, *(place.found for place in places[waiting:])]
 
@@ -108,7 +106,7 @@ def _refused(word: str) -> Any:
 def _tags(reply: str, places: Sequence[_Place]) -> list[re.Match[str]]:
     """The tags of thinking, but for those within the texts of an object."""
     found, place = list[re.Match[str]](), 0
-    for tag in _TAG.finditer(reply):
+    for tag in THOUGHT.finditer(reply):
         while place < len(places) and places[place].end <= tag.start():
             place += 1
         if place == len(places) or tag.start() < places[place].start or places[place].found.problem:
@@ -156,10 +154,10 @@ def _after_thought(reply: str) -> int:
     """Where the answer may start: a reply that starts with thinking has it after that, whatever quotes are in it."""
     place = 0
     while True:
-        opened = _TAG.match(reply, _skip(reply, place))
+        opened = THOUGHT.match(reply, _skip(reply, place))
         if opened is None or opened[1] or opened[2]:
             return place
-        closed = next((tag for tag in _TAG.finditer(reply, opened.end()) if tag[1] or tag[2]), None)
+        closed = next((tag for tag in THOUGHT.finditer(reply, opened.end()) if tag[1] or tag[2]), None)
         if closed is None:
             return place
         place = closed.end()

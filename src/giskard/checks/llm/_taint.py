@@ -40,9 +40,10 @@ def _uses(node: nodes.Node, names: Collection[str]) -> bool:
 
 
 def _names(node: nodes.Node, *contexts: str) -> Iterator[str]:
-    own = [node] if isinstance(node, nodes.Name) else []
-    for name in (*own, *node.find_all(nodes.Name)):
-        if not contexts or name.ctx in contexts:
+    own = [node] if isinstance(node, (nodes.Name, nodes.NSRef)) else []
+    for name in (*own, *node.find_all((nodes.Name, nodes.NSRef))):
+        # What is put into a namespace may be printed from anywhere in it.
+        if isinstance(name, nodes.NSRef) or not contexts or name.ctx in contexts:
             yield name.name
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from giskard.checks.core.discriminated import Discriminated
 from giskard.checks.core.exceptions import ConfigurationError, MissingExtraError
 from giskard.checks.core.usage import Usage
 from giskard.checks.llm import recording
 from giskard.checks.llm.embedding_model import embedding_model_of
 from giskard.checks.llm.errors import ModelCallError
 from giskard.checks.llm.generator import generator_of
+from giskard.checks.llm.schemas import schema_of
 from giskard.checks.llm.types import Completion, Embeddings, GenerationParams, Message
 
 __all__ = ["complete", "embed", "model_name"]
@@ -50,7 +53,8 @@ async def complete(
     async def call() -> dict[str, Any]:
         return _as_data(await _complete(generator, messages, params, metadata))
 
-    data, source = await recording.recorded("chat", _request(generator, messages, params), call, sample=sample)
+    request = _request(generator, messages, params)
+    data, source = await recording.recorded("chat", request, call, sample=sample, identity=_identity(generator))
     return _as_completion(data, source)
 
 
@@ -84,19 +88,21 @@ async def embed(model: Any, texts: Sequence[str], metadata: Mapping[str, Any] | 
         return {"vectors": vectors, "model": found.model, "usage": _usage_data(found.usage)}
 
     request = {"model": model_name(model), "texts": list(texts)}
-    data, source = await recording.recorded("embeddings", request, call)
+    data, source = await recording.recorded("embeddings", request, call, identity=_identity(model))
     return Embeddings(data["vectors"], _usage(data.get("usage")), data.get("model"), source)
 
 
 def model_name(model: Any) -> str:
-    """What a generator or an embedding model is called in recordings, results and messages."""
+    """What a generator or an embedding model is called in recordings, results and messages; a name is its own."""
+    if isinstance(model, str):
+        return model
     name = getattr(model, "model", None)
     if isinstance(name, str) and name:
         return name
     for part in ("generator", "wrapped"):
         inner = getattr(model, part, None)
         if inner is not None:
-            return inner if isinstance(inner, str) else model_name(inner)
+            return model_name(inner)
     return type(model).__name__
 
 
@@ -247,8 +253,28 @@ def _request(generator: Any, messages: Sequence[Message], params: GenerationPara
         if isinstance(value, (int, float)):
             request[name] = value
     if params is not None and params.response_format is not None:
-        request["schema"] = params.response_format.model_json_schema()
+        request["schema"] = schema_of(params.response_format)
     return request
+
+
+def _identity(model: Any) -> str | None:
+    """Who is asked, for a cache that many projects share; None when that cannot be said, and nothing may be kept.
+
+    Two objects with the same name may be two models: at different servers, or in different hands.
+    """
+    kind = cast("type[Any]", type(model))
+    name = f"{kind.__module__}:{kind.__qualname__}"
+    saved: Any = None
+    if isinstance(model, Discriminated):
+        try:
+            saved = model.model_dump(mode="json")
+        except Exception:  # it holds an object that cannot be told from another
+            return None
+    elif isinstance(getattr(model, "model", None), str):
+        saved = model.model
+    if saved is None:
+        return None
+    return json.dumps([name, getattr(model, "server", None), saved], sort_keys=True, default=str)
 
 
 def _as_data(completion: Completion) -> dict[str, Any]:

@@ -8,23 +8,18 @@ from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.llm.fences import Fences
 
-__all__ = ["show_conversation"]
+__all__ = ["notes_of", "show_conversation"]
 
-# What runs and simulated users note down for people, and what says nothing of how the assistant behaved.
+# What runs, targets and simulated users note down for people, and what says nothing of how the assistant behaved.
 _NOT_SHOWN = frozenset(
-    {
-        "command",
-        "conversation_id",
-        "finish_reason",
-        "http",
-        "latency_ms",
-        "model",
-        "simulation",
-        "simulator_output",
-        "time_to_first_chunk",
-        "usage",
-    }
+    {"conversation_id", "latency_ms", "simulation", "simulator_output", "target", "time_to_first_chunk", "usage"}
 )
+
+
+def notes_of(turn: Interaction[Any, Any] | None) -> dict[str, Any]:
+    """What a model is shown of the metadata of a turn: the calls of tools, the context, your own notes."""
+    metadata = {} if turn is None else turn.metadata
+    return {name: value for name, value in metadata.items() if name not in _NOT_SHOWN}
 
 
 def show_conversation(value: Any, fences: Fences) -> str | None:
@@ -43,7 +38,7 @@ def show_conversation(value: Any, fences: Fences) -> str | None:
 
 def _turn(turn: Interaction[Any, Any], fences: Fences) -> str:
     parts = [f"User:\n{fences.fence(turn.inputs)}", f"Assistant:\n{fences.fence(turn.outputs)}"]
-    noted = {name: value for name, value in turn.metadata.items() if name not in _NOT_SHOWN}
+    noted = notes_of(turn)
     if noted:
         parts.append(f"Noted with this turn:\n{fences.fence(noted)}")
     return "\n".join(parts)

@@ -14,11 +14,15 @@ from typing import Any
 
 from giskard.checks.utils.text import plain_text
 
-__all__ = ["Fences", "readable"]
+__all__ = ["FenceError", "Fences", "readable"]
 
 _DIGITS = 16
 # Of any prompt: an expression of its own for each would be compiled each time.
 _MARK = re.compile(r"([0-9a-f]{32})-(\d+)-")
+
+
+class FenceError(ValueError):
+    """A text that was fenced is not where it should be."""
 
 
 class Fences:
@@ -52,16 +56,32 @@ class Fences:
         return f"{self._mark}-{len(self._texts)}-"
 
     def close(self, prompt: str) -> str:
-        """`prompt` with every mark replaced by the text that it stands for."""
+        """`prompt` with every mark replaced by the text that it stands for.
+
+        Raises
+        ------
+        FenceError
+            When a mark is not there any more: something that was to be shown would be missing.
+        """
         code = self._code(prompt)
+        placed = set[int]()
 
         def place(match: re.Match[str]) -> str:
             if match[1] != self._mark:
                 return match[0]
-            name = f"data-{match[2]}-{code}"
-            return f"<{name}>\n{self._texts[int(match[2]) - 1]}\n</{name}>"
+            number = int(match[2])
+            placed.add(number)
+            name = f"data-{number}-{code}"
+            return f"<{name}>\n{self._texts[number - 1]}\n</{name}>"
 
-        return _MARK.sub(place, prompt)
+        closed = _MARK.sub(place, prompt)
+        if len(placed) < len(self._texts):
+            missing = next(text for number, text in enumerate(self._texts, 1) if number not in placed)
+            raise FenceError(
+                f"a text that the prompt should show was changed, or left out, after it was fenced: {missing!r:.80}; "
+                "put filters before `fence`, and no text into {% filter %} or into a block that is not printed"
+            )
+        return closed
 
     def _code(self, prompt: str) -> str:
         digest = hashlib.sha256()

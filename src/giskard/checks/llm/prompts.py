@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 from pydantic import BaseModel, field_validator, model_validator
 
 from giskard.checks.core.models import StrictModel
-from giskard.checks.llm.structured import schema_text
+from giskard.checks.llm.schemas import schema_text
 from giskard.checks.llm.templates import TemplateError, check_template, load_template
 
 __all__ = ["PackagedPrompt", "WithPromptMixin", "answer_format", "packaged_prompt"]

@@ -48,12 +48,16 @@ class Asked:
         The number of the attempt at the scenario, from 1; also 1 outside of a scenario.
     sample
         Which answer to the same question is asked for, from 0: votes differ in it.
+    identity
+        Who is asked, beyond the name in the request: the server, the settings of the object.  None when nobody can
+        tell; the cache keeps apart what differs in it, and holds nothing without it.  A cassette takes no notice.
     """
 
     kind: str
     request: Mapping[str, Any]
     trial: int = 1
     sample: int = 0
+    identity: str | None = None
 
 
 class Recorder(Protocol):
@@ -139,6 +143,8 @@ async def recorded(
     request: Mapping[str, Any],
     call: Callable[[], Awaitable[dict[str, Any]]],
     sample: int = 0,
+    *,
+    identity: str | None = None,
 ) -> Answer:
     """The answer to a call: of the innermost cassette, of the innermost cache, or of the model.
 
@@ -152,6 +158,9 @@ async def recorded(
         Makes the call, and gives JSON data.
     sample
         Which answer to the same question is asked for, from 0.
+    identity
+        Who is asked, as a text that is the same for all that answer alike, in every process: the server, the saved form
+        of the generator.  None when that cannot be told; the answer is not cached then.  Cassettes take no notice.
 
     Raises
     ------
@@ -167,7 +176,7 @@ async def recorded(
     if cassette is None and cache is None:
         return await ask_model()
     attempt = current_attempt.get()
-    asked = Asked(kind, request, 1 if attempt is None else attempt.trial, sample)
+    asked = Asked(kind, request, 1 if attempt is None else attempt.trial, sample, identity)
     if cassette is None:
         return await _through(cache, asked, ask_model)
 

@@ -14,9 +14,10 @@ from giskard.checks.core.usage import Usage
 from giskard.checks.llm._objects import find_objects
 from giskard.checks.llm.calls import complete
 from giskard.checks.llm.errors import ModelCallError
+from giskard.checks.llm.schemas import schema_text
 from giskard.checks.llm.types import Completion, GenerationParams, Message, Source
 
-__all__ = ["Answer", "UnreadableReply", "ask", "read_reply", "schema_text"]
+__all__ = ["Answer", "UnreadableReply", "ask", "read_reply"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -185,12 +186,6 @@ def _repair(problem: UnreadableReply, output_type: type[BaseModel]) -> str:
         f"Your reply could not be read: {problem.problem}.\n"
         f"Reply again, with one JSON object and nothing else. It must fit this schema:\n{schema_text(output_type)}"
     )
-
-
-@functools.lru_cache(maxsize=256)
-def schema_text(output_type: type[BaseModel]) -> str:
-    """The JSON schema of a pydantic class, on one line."""
-    return json.dumps(output_type.model_json_schema(), ensure_ascii=False)
 
 
 @functools.lru_cache(maxsize=256)

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, cast
 from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.models import did_you_mean
 from giskard.checks.llm.conversation import show_conversation
-from giskard.checks.llm.fences import Fences, readable
+from giskard.checks.llm.fences import FenceError, Fences, readable
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-__all__ = ["TemplateError", "check_template", "load_template", "render"]
+__all__ = ["TemplateError", "check_template", "load_template", "render", "untrusted_among"]
 
 _CONVERSATION = frozenset({"trace"})
 _FENCES = "giskard_checks_fences"
@@ -31,10 +31,8 @@ class TemplateError(ConfigurationError):
     """A prompt's template cannot be found, read or filled; the message says where and why."""
 
 
-def render(
-    source: str, variables: Mapping[str, Any], fences: Fences, untrusted: Collection[str] = _CONVERSATION
-) -> str:
-    """A template filled with variables; marks stand where `fences` keeps a text.
+def render(source: str, variables: Mapping[str, Any], untrusted: Collection[str] = _CONVERSATION) -> str:
+    """A template filled with variables, in which the untrusted texts stand in fences.
 
     Parameters
     ----------
@@ -42,23 +40,37 @@ def render(
         The text of the template.
     variables
         Its variables.
-    fences
-        What keeps the untrusted texts until the whole prompt is there.
     untrusted
         The variables whose values come out of a conversation, or from anybody else but the template's author.
 
     Raises
     ------
     TemplateError
-        When a variable is missing, or an expression cannot be worked out.
+        When a variable is missing, an expression cannot be worked out, or a fenced text would be missing.
     """
     template = _compiled(source, frozenset(untrusted))
+    fences = Fences()
     try:
-        return template.render({**variables, _FENCES: fences})
+        return fences.close(template.render({**variables, _FENCES: fences}))
+    except FenceError as error:
+        raise TemplateError(f"the prompt cannot be filled: {error}") from None
     except RecursionError:
         raise TemplateError("the prompt cannot be filled: a value in it is nested too deeply") from None
     except Exception as error:  # of an expression in the template, or of a property of what it is shown
         raise TemplateError(f"the prompt cannot be filled: {type(error).__name__}: {error}") from error
+
+
+def untrusted_among(inputs: Mapping[str, Any], fields: Mapping[str, Any]) -> set[str]:
+    """The variables of somebody's own template that are fenced by themselves.
+
+    Parameters
+    ----------
+    inputs
+        The variables, but for ``trace``.
+    fields
+        The fields of the check or generator whose template it is: what its author has written into them is trusted.
+    """
+    return {"trace", *(name for name, value in inputs.items() if name not in fields or fields[name] is not value)}
 
 
 def check_template(source: str, known: Collection[str] | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from giskard.checks.core.check_result import CheckResult
 from giskard.checks.core.usage import Usage
@@ -24,7 +24,7 @@ class Spent(NamedTuple):
 
 def spent(checks: Sequence[CheckResult]) -> Spent | None:
     """What the checks that models decided used; None when there are none."""
-    judged = [check for check in checks if "judge" in check.details or "votes" in check.details]
+    judged = [check for check in checks if _is_judged(check)]
     usages = [check.usage for check in checks if check.usage is not None]
     if not judged and not usages:
         return None
@@ -37,6 +37,12 @@ def spent(checks: Sequence[CheckResult]) -> Spent | None:
     if unreadable:
         parts.append(f"{unreadable:,} of {count(len(judged), 'verdict')} could not be read")
     return Spent(", ".join(parts), unreadable > _MANY * len(judged))
+
+
+def _is_judged(check: CheckResult) -> bool:
+    """Whether a model was asked for the verdict, once or several times."""
+    votes = check.details.get("votes")
+    return "judge" in check.details or (isinstance(votes, list) and bool(cast("list[Any]", votes)))
 
 
 def _figures(usages: Sequence[Usage], silent: int) -> list[str]:
