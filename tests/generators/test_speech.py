@@ -33,7 +33,9 @@ def test_thoughts_are_left_out(text, spoken):
     assert without_thoughts(text) == spoken
 
 
-@pytest.mark.parametrize("text", ["<think>a", "<analysis>a", "Hi <think>a", "<think>a</think>", "a</think> ", ["<think>"]])
+@pytest.mark.parametrize(
+    "text", ["<think>a", "<analysis>a", "Hi <think>a", "<think>a</think>", "a</think> ", ["<think>"]]
+)
 def test_a_thought_that_does_not_end_and_one_alone_are_refused(text):
     with pytest.raises(ValueError, match="thought"):
         without_thoughts(text)

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import re
+from types import SimpleNamespace
+from unittest.mock import AsyncMock
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +22,7 @@ from giskard.checks import (
     LLMJudge,
     Not,
     Scenario,
+    Suite,
     TestCase,
     Trace,
     Usage,
@@ -197,6 +200,55 @@ def test_votes_are_cast_side_by_side():
     assert asyncio.run(asyncio.wait_for(check.run(T()), 30)).passed
 
 
+class Odd(Exception):
+    pass
+
+
+@pytest.mark.parametrize("votes", [1, 3])
+def test_a_judge_that_exits_is_an_error_of_its_check_and_of_no_other(votes):
+    class Exits:
+        model = "exits"
+
+        async def complete(self, messages, params=None, metadata=None):
+            raise SystemExit(3)
+
+    def scenario(name, judge):
+        check = Conformity(rule="r", judge=judge, votes=votes)
+        return Scenario(name).interact("q", "a").check(check)
+
+    suite = Suite(name="s", scenarios=[scenario("a", FakeGenerator(YES)), scenario("b", Exits())])
+    suite.append(scenario("c", FakeGenerator(YES)))
+    result = suite.run_sync(return_exception=True, verbose=False)
+
+    assert [one.status for one in result.results] == ["pass", "error", "pass"]
+    assert "SystemExit" in result.results[1].steps[0].results[0].message
+
+
+def test_when_one_vote_raises_the_others_are_given_up():
+    ended = []
+
+    class Raises(BaseLLMCheck):
+        def get_prompt(self):
+            return "x"
+
+        def _handle_output(self, output, inputs, trace):
+            raise Odd("mine")
+
+    async def reply(prompt):
+        if len(llm.prompts) == 1:
+            return YES
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.append(prompt)
+            raise
+
+    llm = FakeGenerator(reply)
+    with pytest.raises(Odd, match="mine"):
+        run(Raises(judge=llm, votes=4))
+    assert len(ended) == 3
+
+
 def test_the_usage_of_all_votes_is_summed_or_unknown():
     known = FakeGenerator(YES, usage=Usage(input_tokens=3, calls=1, cost=0.25))
     assert run(Conformity(rule="r", judge=known, votes=3)).usage == Usage(input_tokens=9, calls=3, cost=0.75)
@@ -349,6 +401,34 @@ def test_a_broken_completion_of_another_package_is_an_error():
     result = run(Conformity(rule="r", judge=Odd()))
     assert result.errored and result.error_kind == "bad_type"
     assert "the generator Odd gave int: 42" in result.message
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        AsyncMock(),
+        SimpleNamespace(complete=lambda *_: Completion(5)),
+        SimpleNamespace(complete=lambda *_: Completion(YES, finish_reason=["x"])),
+        SimpleNamespace(complete=lambda *_: type("Text", (str,), {})(YES)),
+    ],
+    ids=["mock", "number", "odd reason", "own text"],
+)
+def test_odd_generators_are_errors_or_read(judge):
+    result = run(Conformity(rule="r", judge=judge))
+
+    assert result.errored or result.passed
+    assert not result.failed
+
+
+def test_a_nested_answer_is_shown_and_no_crash():
+    deep = json.loads("[" * 400 + "]" * 400)
+    assert run(Groundedness(context="c", judge=FakeGenerator(YES)), T(deep)).status in ("pass", "error")
+
+
+def test_a_key_in_the_wrong_place_is_not_shown():
+    with pytest.raises(ValidationError) as caught:
+        Conformity(rule="r", judge={"kind": "generator", "model": "m", "apikey": "sk-secret-1234"})
+    assert "sk-secret" not in str(caught.value)
 
 
 def test_in_a_scenario_the_other_checks_keep_their_results():

@@ -62,10 +62,13 @@ def test_values(value, text):
     assert f"\n{text}\n" in fenced(value)
 
 
-def test_what_is_fenced_already_is_not_fenced_again():
+def test_beside_what_is_fenced_already_the_rest_is_fenced_too():
     fences = Fences()
     inner = fences.fence("x")
-    assert fences.fence(f"Turn 1: {inner}") == f"Turn 1: {inner}"
+    prompt = fences.close(fences.fence(f"{inner} IGNORE ALL"))
+
+    assert [found[1] for found in TAGS.findall(prompt)] == ["x", " IGNORE ALL"]
+    assert fences.fence(inner) == inner
 
 
 def test_a_text_that_is_lost_is_an_error():

@@ -82,6 +82,11 @@ def test_a_verdict_is_read(reply):
         (f'{YES} then {{"reason": "no", "passed": fals}}', "JSON is broken"),
         (f'{YES} then {{"reason": "no" "passed": false}}', "JSON is broken"),
         (f'{{"reason": "x", "inner": {YES}', "cut off"),
+        (f"{YES} Correction: {{“passed”: false}}", "JSON is broken"),
+        (f"{YES} No: {{passed = false}}", "JSON is broken"),
+        (f'{YES} No: {{/*x*/ "passed": false}}', "JSON is broken"),
+        (f'{YES} No: {{"Passed": false}}', "'passed' is missing"),
+        (f'{YES} No: {{"result": {{"passed": false}}}}', "'passed' is missing"),
         (f"<think>{YES}", "thinking in it does not end"),
         (f"{YES}<think>or not", "thinking in it does not end"),
         ("[true]", "no JSON object"),
@@ -104,6 +109,20 @@ def test_huge_replies_are_read_in_linear_time(size):
     noise = "{ braces } <tag> 'quotes\" " * size
 
     assert read_reply(noise + NO, LLMCheckResult).passed is False
+
+
+def test_a_cut_reply_with_many_escaped_quotes_is_read_at_once():
+    with pytest.raises(UnreadableReply, match="cut off"):
+        read_reply('{"passed": true, "reason": "he said ' + '\\"' * 200_000, LLMCheckResult)
+
+
+def test_a_reply_without_end_is_not_read():
+    with pytest.raises(UnreadableReply, match="600,000 characters, at most 500,000 are read"):
+        read_reply("{" * 600_000, LLMCheckResult)
+
+
+def test_thoughts_may_speak_of_tags():
+    assert read_reply(f"<think>I should use <think> tags</think>{NO}", LLMCheckResult).passed is False
 
 
 def test_the_last_object_that_fits_counts():

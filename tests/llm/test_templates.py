@@ -1,5 +1,7 @@
 """Templates are checked, sandboxed, and fence what comes out of a conversation."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,6 +54,36 @@ def test_what_comes_out_of_a_conversation_is_fenced_once(source):
     assert prompt.count("</data-") == 1
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ 'User: ' ~ (trace.last.inputs | fence) ~ ' Assistant: ' ~ trace.last.outputs }}",
+        "{{ [trace.last.inputs | fence, trace.last.outputs] }}",
+        "{% macro t(t) %}{{ t.inputs }}{% endmacro %}{{ t(trace.last) ~ trace.last.outputs }}",
+        "{% macro m(a) %}{{ a }} {{ varargs[0] }}{% endmacro %}{{ m(trace.last.inputs, trace.last.outputs) }}",
+        "{% macro m() %}{{ kwargs['a'] }}{{ caller() }}{% endmacro %}{% call m(a=trace.last.outputs) %}{% endcall %}",
+        "{% for t in trace.interactions %}{{ loop.previtem.outputs if not loop.first else t.outputs }}{% endfor %}",
+        "{% for i in [1] %}{% set y = trace.last %}{{ y.outputs }}{% endfor %}",
+        "{% set rule = trace.last.outputs %}{{ rule }}",
+        "{{ rule.replace('polite', trace.last.outputs) }}",
+        "{{ rule if not trace.last else trace.last.outputs }}",
+    ],
+)
+def test_no_way_around_the_fence(source):
+    prompt = filled(source, trace=T("EVIL"), rule="Be polite.")
+    outside = re.sub(r"<(data-\S+)>.*?</\1>", "", prompt, flags=re.DOTALL)
+
+    assert "EVIL" in prompt
+    assert "EVIL" not in outside
+
+
+def test_what_the_author_wrote_stays_as_it_is():
+    source = "{% macro line(n) %}Rule {{ n | unfenced }}.{% endmacro %}"
+    source += "{% for r in rules %}{{ loop.index }}: {{ r }}; {% endfor %}"
+    source += "{{ line(rules[0]) }}{% set a %}{{ rules | length }} rules{% endset %}{{ a }}"
+    assert filled(source, trace=T(), rules=["one", "two"]) == "1: one; 2: two; Rule one.2 rules"
+
+
 @pytest.mark.parametrize("source", ["{{ rule }}", "{{ trace.last.outputs | unfenced }}", "{{ 'text' }}"])
 def test_what_is_not_fenced(source):
     assert "</data-" not in filled(source, trace=T(), rule="Be polite.")
@@ -100,7 +132,6 @@ def test_no_output_is_run_or_changed(text):
         ("{{ ''.__class__.__mro__ }}", "unsafe|SecurityError|UndefinedError"),
         ("{{ data.append(1) }}", "SecurityError|not safely callable"),
         ("{% include 'x' %}", "loader"),
-        ("{% filter upper %}{{ trace.last.outputs }}{% endfilter %}", "changed, or left out, after it was fenced"),
         ("{{ trace.last.outputs | fence | truncate(9) }}", "changed, or left out"),
         ("{% set a %}{{ trace.last.outputs }}{% endset %}", "changed, or left out"),
     ],
@@ -116,6 +147,9 @@ def test_what_cannot_be_filled(source, words):
         ("{{ a", "line 1"),
         ("a\n{% for %}", "line 2"),
         ("{% endif %}", "line 1: .*endif"),
+        ("{% filter upper %}{{ trace.last.outputs }}{% endfilter %}", "filter.*not supported"),
+        ("{% set x | upper %}X{% endset %}", "filter on a .* block is not supported"),
+        ("{% call trace.last(1) %}{% endcall %}", "call.*macros of this template"),
         ("{{ x | nope }}", "No filter named 'nope'"),
         ("{{ " + "(" * 3000 + ")" * 3000 + " }}", "nested too deeply|line"),
     ],
@@ -139,6 +173,10 @@ def test_files():
         ("giskard.checks.judges::prompts/nope.jinja", "no such text"),
         ("giskard.checks.judges::../settings.py", "stay inside its package"),
         ("giskard.checks.judges::prompts", "no such text"),
+        ("json::/etc/passwd", "stay inside its package"),
+        ("json::C:/x", "stay inside its package"),
+        ("this::x", "'this' is no package"),
+        ("__main__::x", "'__main__' is no package"),
     ]:
         with pytest.raises(TemplateError, match=words):
             load_template(place)

@@ -451,7 +451,7 @@ def test_a_result_that_resists_to_be_read_is_an_answer():
 
     turn = ask(AgentTarget(types.SimpleNamespace(run=lambda text: Result())))
 
-    assert (turn.outputs, turn.metadata) == ("fine", {})
+    assert (turn.outputs, turn.metadata) == ("fine", {"target": {"kind": "agent", "method": "run"}})
 
 
 def test_functions_and_targets_are_targets_already():

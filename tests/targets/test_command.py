@@ -41,14 +41,36 @@ def test_inputs_come_on_stdin_and_outputs_on_stdout():
     turn = ask(CommandTarget(python(SHOUT)), "héllo\n")
 
     assert turn.outputs == "HÉLLO"
-    assert turn.metadata["command"] == {"exit_code": 0}
-    assert turn.metadata["latency_ms"] > 0
+    assert set(turn.metadata) == {"target"}
+    assert turn.metadata["target"] | {"latency_ms": 0} == {"kind": "command", "exit_code": 0, "latency_ms": 0}
+    assert turn.metadata["target"]["latency_ms"] > 0
 
 
 def test_inputs_as_the_last_argument():
     target = CommandTarget(python("import sys; print(sys.argv[1:])", "-n"), "argument")
 
     assert ask(target, "$(id) `id` ; ls * 'x'").outputs == "['-n', \"$(id) `id` ; ls * 'x'\"]"
+
+
+def test_inputs_are_no_option():
+    code = "import sys; print(sys.argv[1:])"
+    by_default = CommandTarget(python(code), "argument")
+    error = failure_of(by_default, "--help")
+
+    assert "may take the inputs for an option, for they begin with '-': '--help'" in str(error)
+    assert "end_of_options=True" in str(error)
+    assert error.kind == "config"
+    assert ask(by_default, "a --help").outputs == "['a --help']"
+    assert ask(CommandTarget(python(code, "--"), "argument"), "-c").outputs == "['--', '-c']"
+
+
+def test_inputs_after_the_end_of_options():
+    code = "import sys; print(sys.argv[1:])"
+
+    assert ask(CommandTarget(python(code, "-n"), "argument", end_of_options=True), "-x").outputs == "['-n', '--', '-x']"
+    assert ask(CommandTarget(python(code), "argument", end_of_options=True), "x").outputs == "['--', 'x']"
+    assert ask(CommandTarget(python(code), "argument", end_of_options=False), "-x").outputs == "['-x']"
+    assert ask(CommandTarget('echo "<$1>"', "argument", shell=True), "-x").outputs == "<-x>"
 
 
 def test_inputs_within_the_arguments():
@@ -99,13 +121,20 @@ def test_a_shell_only_when_it_is_asked_for():
     assert ask(CommandTarget("cat | tr a-z A-Z", shell=True), "abc").outputs == "ABC"
 
 
+def test_a_shell_gets_the_text_as_it_is():
+    text = """printf '%s|' "a b" 'c"d' \\\\e; echo "$(echo f)" && true"""
+
+    assert ask(CommandTarget(text, shell=True)).outputs == 'a b|c"d|\\e|f'
+    assert ask(CommandTarget('echo "${HOME}"', shell=True, env={"HOME": "/home/x"})).outputs == "/home/x"
+
+
 def test_more_than_the_pipes_hold_goes_both_ways():
     code = "import sys; d = sys.stdin.buffer.read(); sys.stderr.write('e' * 300_000); sys.stdout.buffer.write(d * 2)"
     inputs = "0123456789" * 100_000
     turn = ask(CommandTarget(python(code)), inputs)
 
     assert turn.outputs == inputs * 2
-    assert turn.metadata["command"]["stderr"] == "e" * 2000
+    assert turn.metadata["target"]["stderr"] == "e" * 2000
 
 
 def test_a_command_that_writes_before_it_reads():
@@ -123,7 +152,7 @@ def test_what_is_no_utf8_is_replaced():
         CommandTarget(python("import sys; sys.stdout.buffer.write(b'a\\xffb\\n'); sys.stderr.buffer.write(b'\\xfe')"))
     )
 
-    assert (turn.outputs, turn.metadata["command"]["stderr"]) == ("a\ufffdb", "\ufffd")
+    assert (turn.outputs, turn.metadata["target"]["stderr"]) == ("a\ufffdb", "\ufffd")
 
 
 # --- what goes wrong ---------------------------------------------------------------------
@@ -182,6 +211,8 @@ def test_inputs_that_no_argument_can_be(inputs):
         ({"command": ["echo"], "shell": True}, "a shell reads one text"),
         ({"command": ["echo", "{{ input }}"]}, "did you mean 'inputs'?"),
         ({"command": "x", "timeout": 0}, "positive"),
+        ({"command": "x", "end_of_options": True}, "for input='argument' without a shell"),
+        ({"command": "x", "input": "argument", "shell": True, "end_of_options": False}, "without a shell"),
     ],
 )
 def test_options_that_cannot_be_are_refused(options, message):
@@ -313,7 +344,7 @@ def test_an_endless_stderr_is_not_kept():
     code = "import sys\nfor _ in range(3000): sys.stderr.write('x' * 1000)\nsys.stderr.write('end')"
     turn = ask(CommandTarget(python(code)))
 
-    assert turn.metadata["command"]["stderr"].endswith("xend")
+    assert turn.metadata["target"]["stderr"].endswith("xend")
 
 
 def test_the_limit_of_the_interaction_ends_it_too(tmp_path):
@@ -350,5 +381,8 @@ def test_a_secret_of_its_environment_is_not_shown():
     code = "import os, sys; print(os.environ['API_KEY'], file=sys.stderr); sys.exit(int(sys.stdin.read()))"
     target = CommandTarget(python(code), env={"API_KEY": "abc-123"})
 
-    assert "'***'" in str(failure_of(target, "1"))
-    assert ask(target, "0").metadata["command"]["stderr"] == "***\n"
+    assert "'[secret]'" in str(failure_of(target, "1"))
+    echoes = CommandTarget(python("import os; print(os.environ['API_KEY'])"), output="json", env={"API_KEY": "abc-123"})
+    assert "is no JSON" in str(failure_of(echoes))
+    assert "abc-123" not in str(failure_of(echoes))
+    assert ask(target, "0").metadata["target"]["stderr"] == "[secret]\n"

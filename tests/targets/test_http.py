@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import gzip
 import json
 import threading
 from email.utils import formatdate
@@ -37,8 +38,11 @@ def test_by_default_the_inputs_are_posted_as_json():
     assert request.headers["content-type"] == "application/json"
     assert turn.inputs == "hello"
     assert turn.outputs["body"] == {"inputs": "hello"}
-    assert turn.metadata["http"] == {"status": 200, "headers": {"content-type": "application/json"}, "tries": 1}
-    assert turn.metadata["latency_ms"] > 0
+    call = turn.metadata["target"]
+    assert call["kind"] == "http"
+    assert call["http"] == {"status": 200, "headers": {"content-type": "application/json"}, "tries": 1}
+    assert call["latency_ms"] > 0
+    assert set(turn.metadata) == {"target"}
 
 
 def test_the_body_is_data_with_placeholders():
@@ -233,6 +237,33 @@ def test_an_answer_that_is_too_large_is_not_read_to_its_end():
         assert "more than 10,000 bytes" in str(failure_of(HTTPTarget(server.url, max_bytes=10_000)))
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "text/event-stream", "application/x-ndjson"])
+def test_what_unpacks_to_more_than_that_is_not_either(kind):
+    text = {"text/plain": "0" * 5_000_000, "text/event-stream": "data: 000000\n\n" * 400_000}.get(
+        kind, "0\n" * 2_500_000
+    )
+    bomb = reply(gzip.compress(text.encode()), content_type=kind, headers={"Content-Encoding": "gzip"})
+    assert len(bomb) < 50_000
+    with Server(bomb) as server:
+        assert "more than 1,000,000 bytes" in str(failure_of(HTTPTarget(server.url, max_bytes=1_000_000)))
+
+
+def test_a_bomb_that_is_an_error_is_shown_by_its_beginning():
+    bomb = reply(gzip.compress(b"0" * 5_000_000), 500, headers={"Content-Encoding": "gzip"})
+    with Server(bomb) as server:
+        assert len(str(failure_of(HTTPTarget(server.url, max_bytes=1000)))) < 800
+
+
+def test_a_server_of_the_first_version_ends_its_answer_with_the_connection():
+    head = b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n"
+    events = b"HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: a\n\ndata: b\n\n"
+    with Server([head, b'{"a": ', b"1}", DROP], [head, b'{"a": ', DROP], [events, DROP]) as server:
+        target = HTTPTarget(server.url)
+        assert ask(target).outputs == {"a": 1}
+        assert "is no JSON" in str(failure_of(target))
+        assert ask(target).outputs == "ab"
+
+
 @pytest.mark.parametrize(
     ("status", "kind", "retryable"),
     [
@@ -245,7 +276,7 @@ def test_an_answer_that_is_too_large_is_not_read_to_its_end():
 )
 def test_other_statuses_are_errors_with_the_beginning_of_the_body(status, kind, retryable):
     with Server(reply("It broke. " + "x" * 2000, status)) as server:
-        error = failure_of(HTTPTarget(server.url + "/v1?key=abcdef", retries=5))
+        error = failure_of(HTTPTarget(server.url + "/v1?key=abcdef", max_retries=5))
 
     assert f"POST {server.url}/v1?key=… answered {status} Status: 'It broke. xxx" in str(error)
     assert "abcdef" not in str(error)
@@ -258,7 +289,7 @@ def test_a_status_can_be_an_answer():
     with Server(json_reply({"refused": True}, 403)) as server:
         turn = ask(HTTPTarget(server.url, accept=(403,)))
 
-    assert (turn.outputs, turn.metadata["http"]["status"]) == ({"refused": True}, 403)
+    assert (turn.outputs, turn.metadata["target"]["http"]["status"]) == ({"refused": True}, 403)
 
 
 def test_a_key_that_the_service_echoes_is_not_shown(monkeypatch):
@@ -267,15 +298,15 @@ def test_a_key_that_the_service_echoes_is_not_shown(monkeypatch):
         first = failure_of(HTTPTarget(server.url, headers={"X-Api-Key": "${MY_API_KEY}"}))
         second = failure_of(HTTPTarget(server.url, headers={"Authorization": "Bearer swordfish-1"}))
 
-    assert str(first).endswith("'bad key ***'")
-    assert str(second).endswith("'bad key ***'")
+    assert str(first).endswith("'bad key [secret]'")
+    assert str(second).endswith("'bad key [secret]'")
 
 
 def test_headers_that_are_asked_for_are_noted():
     with Server(reply("x", headers={"X-Request-Id": "r1", "Set-Cookie": "a=b"})) as server:
         turn = ask(HTTPTarget(server.url, keep_headers=("X-Request-Id", "x-none")))
 
-    assert turn.metadata["http"]["headers"] == {"x-request-id": "r1"}
+    assert turn.metadata["target"]["http"]["headers"] == {"x-request-id": "r1"}
 
 
 # --- trying again ------------------------------------------------------------------------
@@ -289,13 +320,13 @@ def test_what_was_not_taken_is_sent_again(status, after):
         turn = ask(HTTPTarget(server.url))
 
     assert turn.outputs == "fine"
-    assert turn.metadata["http"]["tries"] == 3
+    assert turn.metadata["target"]["http"]["tries"] == 3
     assert [request.body for request in server.requests] == [b'{"inputs": "hello"}'] * 3
 
 
 def test_it_ends_after_so_many_tries():
     with Server(default=lambda _: reply("busy", 429, headers={"Retry-After": "0"})) as server:
-        error = failure_of(HTTPTarget(server.url, retries=2))
+        error = failure_of(HTTPTarget(server.url, max_retries=2))
 
     assert (error.kind, error.status, error.retryable, error.retry_after) == ("rate_limit", 429, True, 0)
     assert "(3 tries)" in str(error)
@@ -311,7 +342,7 @@ def test_nobody_waits_for_a_try_that_the_timeout_does_not_leave():
 
 
 def test_without_retry_after_the_waits_are_short_and_grow(monkeypatch):
-    monkeypatch.setattr("giskard.checks.targets._http._LEAST_WAIT", 0.001)
+    monkeypatch.setattr("giskard.checks.targets._http.backoff", lambda tries: tries / 1000)
     with Server(reply("", 503), reply("fine")) as server:
         assert ask(HTTPTarget(server.url)).outputs == "fine"
 
@@ -319,7 +350,7 @@ def test_without_retry_after_the_waits_are_short_and_grow(monkeypatch):
 @pytest.mark.parametrize(("method", "count"), [("GET", 2), ("PUT", 2), ("POST", 1), ("PATCH", 1)])
 @pytest.mark.parametrize("lost", [[DROP], reply("abc", length=100), reply("", 502)], ids=["dropped", "cut", "gateway"])
 def test_a_lost_answer_is_asked_for_again_only_when_that_is_safe(method, count, lost, monkeypatch):
-    monkeypatch.setattr("giskard.checks.targets._http._LEAST_WAIT", 0.001)
+    monkeypatch.setattr("giskard.checks.targets._http.backoff", lambda tries: tries / 1000)
     if isinstance(lost, bytes) and b"502" not in lost:
         lost = [lost, DROP]
     with Server(lost, reply("fine")) as server:
@@ -335,10 +366,10 @@ def test_a_lost_answer_is_asked_for_again_only_when_that_is_safe(method, count, 
 
 
 def test_a_service_that_is_not_there(monkeypatch):
-    monkeypatch.setattr("giskard.checks.targets._http._LEAST_WAIT", 0.001)
+    monkeypatch.setattr("giskard.checks.targets._http.backoff", lambda tries: tries / 1000)
     with Server() as server:
         url = server.url
-    error = failure_of(HTTPTarget(url, retries=1))
+    error = failure_of(HTTPTarget(url, max_retries=1))
 
     assert "could not be reached" in str(error)
     assert "(2 tries)" in str(error)
@@ -365,6 +396,14 @@ def test_a_drip_is_no_progress():
     with Server(drip) as server, pytest.raises(LimitExceededError):
         ask(HTTPTarget(server.url, timeout=0.3))
     assert server.gone.is_set()
+
+
+@pytest.mark.parametrize("piece", ["data: a\n\n", ": nothing to tell\n\n", "data: a\n"])
+def test_an_endless_stream_ends_with_the_timeout(piece):
+    with Server(chunked(*[piece, PAUSE] * 1000)) as server:
+        with pytest.raises(LimitExceededError, match=r"timeout after 0\.3 s"):
+            ask(HTTPTarget(server.url, timeout=0.3))
+        assert server.gone.wait(10)
 
 
 def test_the_limit_of_the_interaction_ends_the_call():
@@ -416,6 +455,14 @@ def test_a_circle_of_redirects_ends():
         assert "more than 10 times" in str(failure_of(HTTPTarget(server.url)))
 
 
+def test_two_hosts_that_redirect_to_each_other_end():
+    with Server() as first, Server() as second:
+        first.default = lambda _: reply("", 303, headers={"Location": second.url})
+        second.default = lambda _: reply("", 303, headers={"Location": first.url})
+        assert "more than 10 times" in str(failure_of(HTTPTarget(first.url)))
+        assert len(first.requests) + len(second.requests) == 11
+
+
 @pytest.mark.parametrize("location", ["http://[", "mailto:someone@example.com"])
 def test_a_redirect_to_no_address(location):
     with Server(reply("", 302, headers={"Location": location})) as server:
@@ -431,7 +478,7 @@ def test_server_sent_events_are_joined_by_a_path():
         turn = ask(HTTPTarget(server.url, stream_path="$.delta.text"))
 
     assert turn.outputs == "Hello wörld"
-    assert 0 < turn.metadata["time_to_first_chunk"] * 1000 <= turn.metadata["latency_ms"]
+    assert 0 < turn.metadata["time_to_first_chunk"] * 1000 <= turn.metadata["target"]["latency_ms"]
 
 
 def test_events_without_a_path():
@@ -678,13 +725,13 @@ def test_a_scenario_with_a_target_is_saved_and_loaded():
 
 
 @pytest.mark.parametrize(
-    "header", [("Authorization", "Bearer abc"), ("X-Api-Key", "abc"), ("X-Any", "sk-abcdef"), ("Cookie", "a=b")]
+    "header", [("Authorization", "Bearer abc"), ("X-Api-Key", "abc"), ("X-Any", "sk-abcdefgh"), ("Cookie", "a=b")]
 )
 def test_a_key_is_neither_saved_nor_shown(header):
     name, value = header
     target = HTTPTarget("http://localhost:1/x?token=t0ken", headers={name: value})
 
-    assert repr(target) == f"HTTPTarget('http://localhost:1/x?token=…', 'POST', headers={name})"
+    assert repr(target) == f"HTTPTarget('http://localhost:1/x', 'POST', headers={name}, params=token)"
     with pytest.raises(Exception, match="a secret; what is to be saved names a variable") as caught:
         Scenario("s", target=target).model_dump_json()
     assert value not in str(caught.value)
@@ -715,8 +762,9 @@ def test_the_kind_of_an_error_reaches_the_result():
 
 def test_what_the_spec_says_of_a_turn_is_kept_beside_what_the_target_says():
     with Server(json_reply({"answer": "a"})) as server:
-        scenario = Scenario("s").interact("q", HTTPTarget(server.url), metadata={"context": ["c"], "http": "less"})
+        scenario = Scenario("s").interact("q", HTTPTarget(server.url), metadata={"context": ["c"], "http": "mine"})
         metadata = scenario.run_sync().final_trace.last.metadata
 
     assert metadata["context"] == ["c"]
-    assert metadata["http"] != "less"
+    assert metadata["http"] == "mine"
+    assert metadata["target"]["http"]["status"] == 200

@@ -6,11 +6,11 @@ import json
 import pytest
 
 from giskard.checks import Scenario, Suite, from_fn
-from giskard.checks.core.exceptions import LimitExceededError
+from giskard.checks.core.exceptions import ConfigurationError, LimitExceededError
 from giskard.checks.core.usage import ToolCall, Usage
 from giskard.checks.targets import OpenAITarget, TargetError
 from tests.llm import server as model
-from tests.targets.server import Server, json_reply, sse
+from tests.targets.server import PAUSE, Server, chunked, json_reply, sse
 
 
 @pytest.fixture
@@ -39,8 +39,10 @@ def test_a_text_is_answered_with_a_text(server):
 
     assert turn.outputs == "Good day."
     assert turn.metadata["usage"] == Usage(input_tokens=500, output_tokens=20, total_tokens=520, calls=1)
-    assert (turn.metadata["model"], turn.metadata["finish_reason"]) == ("some-model", "stop")
-    assert turn.metadata["http"] == {"status": 200, "tries": 1}
+    call = turn.metadata["target"]
+    assert (call["kind"], call["model"], call["finish_reason"]) == ("openai", "some-model", "stop")
+    assert call["http"] == {"status": 200, "tries": 1}
+    assert set(turn.metadata) == {"target", "usage"}
     assert "tool_calls" not in turn.metadata
     assert server.requests[0].path == "/v1/chat/completions"
     assert server.requests[0].body == {
@@ -148,6 +150,24 @@ def test_a_stream_that_breaks_off_is_an_error():
         assert "overloaded" in str(failure_of(target))
 
 
+def test_a_stream_that_only_says_that_it_is_done_is_an_error():
+    chunk = json.dumps({"choices": [{"index": 0, "delta": {"content": "Hel"}}]})
+    with Server(sse(chunk), sse(), sse('{"choices": []}', done=False)) as server:
+        target = OpenAITarget("m", server.url, stream=True)
+        for so_far in ("'Hel'", "nothing", "nothing"):
+            error = failure_of(target)
+            assert f"ended its stream without a finish_reason, after: {so_far}" in str(error)
+            assert error.kind == "network"
+
+
+def test_an_endless_stream_of_a_model_ends_with_the_timeout():
+    chunk = "data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": "x"}}]}) + "\n\n"
+    with Server(chunked(*[chunk, PAUSE] * 1000)) as server:
+        with pytest.raises(LimitExceededError, match=r"timeout after 0\.3 s"):
+            ask(OpenAITarget("m", server.url, stream=True, timeout=0.3))
+        assert server.gone.wait(10)
+
+
 def test_a_refusal_is_an_answer(server):
     server.script(
         model.refusal("I cannot."),
@@ -157,8 +177,8 @@ def test_a_refusal_is_an_answer(server):
     target = OpenAITarget("m", server.url)
     refused, filtered, parts = ask(target), ask(target), ask(target)
 
-    assert (refused.outputs, refused.metadata["refusal"]) == ("I cannot.", "I cannot.")
-    assert (filtered.outputs, filtered.metadata["finish_reason"]) == ("", "content_filter")
+    assert (refused.outputs, refused.metadata["target"]["refusal"]) == ("I cannot.", "I cannot.")
+    assert (filtered.outputs, filtered.metadata["target"]["finish_reason"]) == ("", "content_filter")
     assert parts.outputs == "ab"
 
 
@@ -195,7 +215,7 @@ def test_parts_and_messages_are_sent_as_they_are(server):
 )
 def test_failures_are_told_apart(server, behaviour, kind, retryable, message):
     server.script(behaviour)
-    error = failure_of(OpenAITarget("m", server.url, retries=0))
+    error = failure_of(OpenAITarget("m", server.url, max_retries=0))
 
     assert message in str(error)
     assert (error.kind, error.retryable) == (kind, retryable)
@@ -205,7 +225,7 @@ def test_failures_are_told_apart(server, behaviour, kind, retryable, message):
 def test_rate_limits_are_waited_for(server):
     server.script(model.rate_limited(0), model.text("fine"))
 
-    assert ask(OpenAITarget("m", server.url)).metadata["http"]["tries"] == 2
+    assert ask(OpenAITarget("m", server.url)).metadata["target"]["http"]["tries"] == 2
 
 
 def test_a_server_that_does_not_answer(server):
@@ -264,6 +284,8 @@ def test_it_is_saved_and_loaded():
         {"model": ""},
         {"model": "m", "base_url": "localhost"},
         {"model": "m", "base_url": "http://a:b@host/v1"},
+        {"model": "m", "base_url": "http://host/v1?key=a:b"},
+        {"model": "m", "base_url": "http://host/${A}"},
         {"model": "m", "timeout": -1},
     ],
 )
@@ -280,3 +302,56 @@ def test_tokens_that_a_server_does_not_count_are_unknown():
 
     assert some.metadata["usage"] == Usage(input_tokens=3, calls=1)
     assert "usage" not in none.metadata
+
+
+# --- names of models ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-5-mini", "openai:gpt-5-mini", "OpenAI/gpt-5-mini", "gpt-5-mini"])
+def test_a_name_may_say_that_it_is_of_openai(name, server, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    ask(OpenAITarget(name))
+
+    assert server.requests[0].body["model"] == "gpt-5-mini"
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-oss-20b", "meta-llama/Llama-3", "llama3:8b", "ft:gpt-5:me::x"])
+def test_a_server_of_ones_own_has_names_of_its_own(name, server, monkeypatch):
+    ask(OpenAITarget(name, server.url))
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    ask(OpenAITarget("meta-llama/Llama-3"))
+
+    assert [request.body["model"] for request in server.requests] == [name, "meta-llama/Llama-3"]
+
+
+@pytest.mark.parametrize(("name", "bare"), [("ollama/llama3", "llama3"), ("anthropic:claude-x", "claude-x")])
+def test_a_model_of_another_server_is_not_asked_for_at_openai(name, bare, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(ConfigurationError) as caught:
+        ask(OpenAITarget(name))
+
+    assert f"the model {name!r} is not one of OpenAI's" in str(caught.value)
+    assert f"OpenAITarget({bare!r}, base_url='http://…/v1')" in str(caught.value)
+
+
+def test_a_user_who_notes_the_same_names_keeps_them(server):
+    server.script(model.text("x"))
+    noted = {"model": "mine", "finish_reason": "mine", "http": "mine"}
+    case = Scenario("s").interact("q", OpenAITarget("m", server.url), metadata=noted)
+    metadata = case.run_sync().final_trace.last.metadata
+
+    assert {name: metadata[name] for name in noted} == noted
+    assert metadata["target"]["model"] == "m"
+
+
+def test_all_ways_to_tell_of_usage_are_read_alike():
+    from types import SimpleNamespace
+
+    from giskard.checks.targets._usage import usage_of
+
+    told = {"prompt_tokens": 3, "completion_tokens": 2}
+    assert usage_of(told) == usage_of(SimpleNamespace(input_tokens=3, output_tokens=2, total_tokens=5))
+    assert usage_of(told) == Usage(input_tokens=3, output_tokens=2, total_tokens=5, calls=1)
+    assert usage_of({"total_tokens": 4, "requests": 2}) == Usage(total_tokens=4, calls=2)
+    assert usage_of({"input_tokens": True}) is usage_of({}) is usage_of(None) is None

@@ -191,7 +191,9 @@ def get_default_judge() -> Any:
     if found is None:
         settings = _settings()
         found = settings.default_judge or settings.default_model or _openai_model()
-    return _checked(found, "judge", "judge=…", call="set_default_judge(…)", variable="DEFAULT_JUDGE", named=generator_of)
+    return _checked(
+        found, "judge", "judge=…", call="set_default_judge(…)", variable="DEFAULT_JUDGE", named=generator_of
+    )
 
 
 def get_default_embedding_model() -> Any:

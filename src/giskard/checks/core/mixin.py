@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self, TypeAlias, cast
 
 from pydantic import (
     AfterValidator,
+    ConfigDict,
     Field,
     SerializationInfo,
     SerializerFunctionWrapHandler,
@@ -138,6 +139,9 @@ GivenEmbeddingModel: TypeAlias = Annotated[
 
 class _WithParts(StrictModel):
     """Keeps parts as the objects they are, and says when one of them cannot be saved."""
+
+    # What is not understood of a part may be a key in the wrong place.
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     @model_serializer(mode="wrap")
     def _dump(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, TypeAlias
@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from giskard.checks.core.check import NoVerdict
+from giskard.checks.core.failures import TargetFailure, must_stop, original_of
 from giskard.checks.core.result import CheckResult, Metric
 from giskard.checks.core.usage import Usage
 from giskard.checks.llm.calls import model_name
@@ -18,7 +19,7 @@ from giskard.checks.llm.structured import Answer, UnreadableReply, ask
 from giskard.checks.llm.types import Message
 from giskard.checks.utils.lazy import asyncio
 
-__all__ = ["Question", "Vote", "ask_all", "ask_one", "sum_of"]
+__all__ = ["Question", "Vote", "ask_all", "ask_one", "side_by_side", "sum_of"]
 
 Reader: TypeAlias = Callable[[Any], CheckResult]
 Vote: TypeAlias = Callable[[Any, int, dict[str, Any]], Awaitable[CheckResult]]
@@ -53,10 +54,31 @@ async def ask_all(judges: Sequence[Any], votes: int, vote: Vote, noted: dict[str
     # Two judges of one name are two: their samples must not be taken for each other's.
     names = [model_name(judge) for judge, _ in asked]
     samples = [names[:place].count(name) for place, name in enumerate(names)]
-    results = await asyncio.gather(
-        *(vote(judge, sample, {}) for (judge, _), sample in zip(asked, samples, strict=True))
-    )
+    results = await side_by_side(vote(judge, sample, {}) for (judge, _), sample in zip(asked, samples, strict=True))
     return _majority(results, names, noted)
+
+
+async def side_by_side(votes: Iterable[Awaitable[CheckResult]]) -> list[CheckResult]:
+    """The results of several votes, cast at the same time; when one of them raises, the others are given up."""
+    tasks = [asyncio.ensure_future(_in_a_task(vote)) for vote in votes]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException as error:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise original_of(error) from None
+
+
+async def _in_a_task(vote: Awaitable[CheckResult]) -> CheckResult:
+    try:
+        return await vote
+    except Exception:
+        raise
+    except BaseException as error:  # SystemExit, which would end the event loop, and not this check
+        if must_stop(error):
+            raise
+        raise TargetFailure from error
 
 
 async def ask_one(judge: Any, sample: int, question: Question, read: Reader, noted: dict[str, Any]) -> CheckResult:

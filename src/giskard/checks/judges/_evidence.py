@@ -26,7 +26,11 @@ def evidence(trace: Any, what: str, literal: Any, key: str, field: str) -> Any:
         When there is nothing that could be judged.
     """
     value = lookup(trace, key, field) if literal is None else literal
-    if is_blank(value):
+    try:
+        blank = is_blank(value)
+    except Exception:  # nested without end, or an object that answers every question with an error: not nothing
+        blank = False
+    if blank:
         where = f"at {key!r} ({field})" if literal is None else f"given as {what}="
         raise NoVerdict(
             f"no {what}: what is {where} is empty: {value!r:.200}",

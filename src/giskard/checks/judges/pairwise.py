@@ -10,12 +10,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator, mo
 from giskard.checks.core.check import Check, JSONPathStr
 from giskard.checks.core.result import CheckResult, Metric
 from giskard.checks.core.types import In, Out, TraceT
-from giskard.checks.judges._asking import Vote, sum_of
+from giskard.checks.judges._asking import Vote, side_by_side, sum_of
 from giskard.checks.judges._evidence import evidence
 from giskard.checks.judges._verdicts import as_word, cannot_tell, details_of, need_one
 from giskard.checks.judges.base import BaseLLMCheck
 from giskard.checks.llm.fences import readable
-from giskard.checks.utils.lazy import asyncio
 
 __all__ = ["Pairwise", "Preference"]
 
@@ -112,7 +111,7 @@ class Pairwise(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         async def both(judge: Any, sample: int, noted: dict[str, Any]) -> CheckResult:
             if same:
                 return self._decided("tie", "the two answers are the same text", details_of(inputs, **noted))
-            results = await asyncio.gather(*(ask(judge, sample, noted) for ask in asked))
+            results = await side_by_side(ask(judge, sample, noted) for ask in asked)
             return self._compared(results, inputs)
 
         return both

@@ -28,7 +28,9 @@ _SCALAR = re.compile(
 )
 _BARE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?=\s*:)")
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
-_BRACES = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
+_BRACES = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}]', re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_SHORT = 300
 
 
 class Found(NamedTuple):
@@ -130,8 +132,10 @@ def _read(reply: str, start: int) -> tuple[int, Found | None]:
     try:
         value, end = reader.object(start, 0)
     except _Broken as error:
-        if not reader.keys:  # a brace of prose, of code, of a template
-            return start + 1, None
+        if not reader.keys:
+            # A brace of prose, of code, of a template; or of a notation that is not JSON, and then its words tell.
+            words = _WORD.findall(reply, start, reply.find("}", start, start + _SHORT) + 1)
+            return start + 1, Found({}, frozenset(words), "its JSON is broken") if words else None
         end = _end_of_broken(reply, start)
         if end is None:
             return len(reply), Found({}, frozenset(reader.keys), "it is cut off within a JSON object", True)

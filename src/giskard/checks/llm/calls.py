@@ -5,7 +5,10 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
+
+from pydantic import ValidationError
 
 from giskard.checks.core.discriminated import Discriminated
 from giskard.checks.core.exceptions import ConfigurationError, MissingExtraError
@@ -16,6 +19,8 @@ from giskard.checks.llm.errors import ModelCallError
 from giskard.checks.llm.generator import generator_of
 from giskard.checks.llm.schemas import schema_of
 from giskard.checks.llm.types import Completion, Embeddings, GenerationParams, Message
+
+_WRAPPED = 5  # judges around judges around a model, and no cycle of them
 
 __all__ = ["complete", "embed", "model_name"]
 
@@ -89,21 +94,28 @@ async def embed(model: Any, texts: Sequence[str], metadata: Mapping[str, Any] | 
 
     request = {"model": model_name(model), "texts": list(texts)}
     data, source = await recording.recorded("embeddings", request, call, identity=_identity(model))
-    return Embeddings(data["vectors"], _usage(data.get("usage")), data.get("model"), source)
+    if not isinstance(data.get("vectors"), list):
+        raise _damaged(source)
+    return Embeddings(data["vectors"], _usage(data.get("usage"), source), data.get("model"), source)
 
 
 def model_name(model: Any) -> str:
     """What a generator or an embedding model is called in recordings, results and messages; a name is its own."""
-    if isinstance(model, str):
-        return model
-    name = getattr(model, "model", None)
-    if isinstance(name, str) and name:
-        return name
-    for part in ("generator", "wrapped"):
-        inner = getattr(model, part, None)
-        if inner is not None:
-            return model_name(inner)
-    return type(model).__name__
+    asked: Any = model
+    for _ in range(_WRAPPED):
+        if isinstance(asked, str):
+            return asked
+        try:
+            name: Any = asked.model
+        except Exception:  # it has none, or one that raises
+            name = None
+        if isinstance(name, str) and name:
+            return name
+        inner = getattr(asked, "__dict__", {}).get("generator")
+        if inner is None:
+            break
+        asked = inner
+    return str(type(cast("object", asked)).__name__)
 
 
 def _generator(given: Any) -> Any:
@@ -128,9 +140,9 @@ async def _complete(
         answer = generator.complete(messages, params, metadata)
         if inspect.isawaitable(answer):
             answer = await answer
+        return _checked(generator, answer if type(answer) is Completion else _read(generator, answer))
     except Exception as error:
         raise _failure(generator, error) from error
-    return answer if type(answer) is Completion else _read(generator, answer)
 
 
 async def _embed(model: Any, texts: Sequence[str], metadata: Mapping[str, Any] | None) -> Embeddings:
@@ -146,6 +158,18 @@ async def _embed(model: Any, texts: Sequence[str], metadata: Mapping[str, Any] |
     if vectors is None:
         vectors = getattr(answer, "embeddings", answer)
     return Embeddings(vectors, _foreign_usage(answer), getattr(answer, "model", None))
+
+
+def _checked(generator: Any, completion: Completion) -> Completion:
+    """A completion whose text is one."""
+    if type(completion.text) is str or completion.text is None:
+        return completion
+    if isinstance(completion.text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - what others fill in
+        return replace(completion, text=str.__str__(completion.text))
+    raise ModelCallError(
+        f"{model_name(generator)!r} gave a completion whose text is {completion.text!r:.200}, expected a text or None",
+        kind="bad_type",
+    )
 
 
 def _failure(model: Any, error: Exception) -> Exception:
@@ -283,13 +307,24 @@ def _as_data(completion: Completion) -> dict[str, Any]:
 
 
 def _as_completion(data: Mapping[str, Any], source: Any) -> Completion:
-    usage = _usage(data.get("usage"))
-    return Completion(data.get("text"), data.get("finish_reason"), usage, data.get("model"), None, source)
+    text, reason, model = data.get("text"), data.get("finish_reason"), data.get("model")
+    if not all(part is None or isinstance(part, str) for part in (text, reason, model)):
+        raise _damaged(source)
+    return Completion(text, reason, _usage(data.get("usage"), source), model, None, source)
 
 
 def _usage_data(usage: Usage | None) -> dict[str, Any] | None:
     return None if usage is None else usage.model_dump(exclude_none=True)
 
 
-def _usage(data: Any) -> Usage | None:
-    return None if data is None else Usage.model_validate(data)
+def _usage(data: Any, source: Any) -> Usage | None:
+    try:
+        return None if data is None else Usage.model_validate(data)
+    except ValidationError:
+        raise _damaged(source) from None
+
+
+def _damaged(source: Any) -> ModelCallError:
+    return ModelCallError(
+        f"what the {source} holds is no answer of a model: it was changed; record it anew", kind="config"
+    )

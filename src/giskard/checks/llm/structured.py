@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -22,6 +22,8 @@ __all__ = ["Answer", "UnreadableReply", "ask", "read_reply"]
 T = TypeVar("T", bound=BaseModel)
 
 _SHOWN = 300
+_LONGEST = 500_000  # characters: whatever is longer is no answer, and takes long to read
+_NOTHING = "there is no JSON object in it"
 # Models that cut off an answer, in the words of the providers.
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"})
 _REFUSED = frozenset({"content_filter", "refusal", "SAFETY", "safety"})
@@ -143,14 +145,16 @@ def read_reply(reply: str, output_type: type[T]) -> T:
     True
     """
     known, wanted = _keys(output_type)
-    answer, problem = None, "there is no JSON object in it"
+    answer, problem = None, _NOTHING
+    if len(reply) > _LONGEST:
+        raise UnreadableReply(f"it has {len(reply):,} characters, at most {_LONGEST:,} are read", reply[:_LONGEST])
     for found in find_objects(reply):
         is_answer = wanted <= found.keys
         if found.problem:
             # What was meant as the answer and is broken takes back what was said before.
             if found.ends_reply or known & found.keys:
-                answer = None
-            if answer is None:
+                answer, problem = None, found.problem
+            elif answer is None:
                 problem = found.problem
             continue
         try:
@@ -158,8 +162,8 @@ def read_reply(reply: str, output_type: type[T]) -> T:
         except ValidationError as error:
             if is_answer or answer is None:
                 problem = _why(error)
-            if is_answer:
-                answer = None
+            if is_answer or _holds(found.value, wanted):
+                answer, problem = None, _why(error)
         except (ValueError, TypeError, RecursionError) as error:  # of a validator, or halves of surrogate pairs
             answer, problem = None, str(error)
     if answer is None:
@@ -167,9 +171,19 @@ def read_reply(reply: str, output_type: type[T]) -> T:
     return answer
 
 
+def _holds(value: Any, keys: frozenset[str]) -> bool:
+    """Whether the keys of an answer stand in data that is none: in another case, or further in."""
+    if isinstance(value, dict):
+        data = cast("dict[str, Any]", value)
+        named = {key.lower() for key in data}
+        return keys <= named or any(_holds(item, keys) for item in data.values())
+    return isinstance(value, list) and any(_holds(item, keys) for item in cast("list[Any]", value))
+
+
 def _answer(completion: Completion, output_type: type[T], usage: Usage | None) -> Answer[T]:
     text = completion.text
-    if completion.finish_reason in _REFUSED:
+    reason = str(completion.finish_reason)
+    if reason in _REFUSED:
         said = f": {text[:_SHOWN]}" if text else ""
         raise ModelCallError(f"the model refused to answer{said}", kind="refused", usage=usage)
     try:
@@ -177,7 +191,7 @@ def _answer(completion: Completion, output_type: type[T], usage: Usage | None) -
             raise UnreadableReply("it is empty", text)
         return Answer(read_reply(text, output_type), text, usage, False, completion.model, completion.source)
     except UnreadableReply as error:
-        cut = " (the model stopped at its limit of tokens)" if completion.finish_reason in _CUT else ""
+        cut = " (the model stopped at its limit of tokens)" if reason in _CUT else ""
         raise UnreadableReply(f"{error.problem}{cut}", text, usage, completion.model) from None
 
 

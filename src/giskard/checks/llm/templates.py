@@ -1,15 +1,16 @@
 """Prompts as templates: compiled once, run in a sandbox, with what comes out of a conversation fenced.
 
-The language is Jinja's.  An expression that is made from an untrusted variable (``{{ trace.last.outputs }}``, also by
-way of ``{% for %}`` and ``{% set %}``) is fenced by itself; the filter ``fence`` fences any other value, and
-``unfenced`` leaves one as it is, for those who know what it holds.
+The language is Jinja's.  All that is printed is fenced by itself, but for constants and what is made of trusted
+variables only; the filter ``fence`` fences any other value, and ``unfenced`` leaves one as it is, for those who know
+what it holds.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Mapping
-from importlib import import_module, resources
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from giskard.checks.core.exceptions import ConfigurationError
@@ -48,7 +49,7 @@ def render(source: str, variables: Mapping[str, Any], untrusted: Collection[str]
     TemplateError
         When a variable is missing, an expression cannot be worked out, or a fenced text would be missing.
     """
-    template = _compiled(source, frozenset(untrusted))
+    template = _compiled(source, frozenset(variables.keys() - set(untrusted)))
     fences = Fences()
     try:
         return fences.close(template.render({**variables, _FENCES: fences}))
@@ -104,24 +105,29 @@ def load_template(place: str) -> str:
         When there is no such package, or no such file in it.
     """
     namespace, _, path = place.partition("::")
-    if ".." in path.replace("\\", "/").split("/"):
+    parts = path.replace("\\", "/").split("/")
+    if ".." in parts or not parts[0] or ":" in path:
         raise TemplateError(f"prompt_path is {place!r}: the path must stay inside its package")
+    # Found without importing it: to read a text must not run code.
     try:
-        file = resources.files(import_module(namespace)).joinpath(path)
-    except (ImportError, TypeError, ValueError) as error:
-        raise TemplateError(f"prompt_path is {place!r}, and {namespace!r} is no package: {error}") from error
+        spec = find_spec(namespace)
+        folders = list(spec.submodule_search_locations or ()) if spec is not None else []
+    except (ImportError, ValueError, AttributeError) as error:
+        raise TemplateError(f"prompt_path is {place!r}, and {namespace!r} is no package: {error}") from None
+    if not folders:
+        raise TemplateError(f"prompt_path is {place!r}, and {namespace!r} is no package that is installed")
+    found = [file for folder in folders if (file := Path(folder, *parts)).is_file()]
     try:
-        return file.read_text(encoding="utf-8")
+        return (found or [Path(folders[0], *parts)])[0].read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TemplateError(f"prompt_path is {place!r}, and there is no such text: {error}") from error
 
 
 @functools.lru_cache(maxsize=512)
-def _compiled(source: str, untrusted: frozenset[str] = _CONVERSATION) -> Template:
+def _compiled(source: str, trusted: frozenset[str] = frozenset()) -> Template:
     from giskard.checks.llm._taint import with_fences  # noqa: PLC0415 - it stands on Jinja
 
-    parsed = with_fences(_parsed(source), untrusted)
-    return _checked(lambda: _environment().from_string(parsed))
+    return _checked(lambda: _environment().from_string(with_fences(_parsed(source), trusted)))
 
 
 @functools.lru_cache(maxsize=512)
@@ -165,7 +171,11 @@ def _environment() -> ImmutableSandboxedEnvironment:
         return show_conversation(value, fences) or fences.fence(value)
 
     environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, finalize=printed, trim_blocks=True, lstrip_blocks=True
+        undefined=StrictUndefined,
+        finalize=printed,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        optimized=False,  # constants are not worked out when a check is built, however large they would be
     )
     cast("dict[str, Any]", environment.filters).update(fence=fence, unfenced=printed)
     return environment

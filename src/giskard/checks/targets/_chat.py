@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from giskard.checks.core.usage import ToolCall, Usage
+from giskard.checks.core.usage import ToolCall
 from giskard.checks.targets._conversation import excerpt
 from giskard.checks.targets._reply import parse_json
 from giskard.checks.targets.errors import TargetError
 
-__all__ = ["ChatStream", "arguments_of", "content_text", "read_completion", "tool_calls_of", "usage_of"]
+__all__ = ["ChatStream", "arguments_of", "content_text", "read_completion", "tool_calls_of"]
 
 
 def read_completion(data: Any, what: str) -> dict[str, Any]:
@@ -153,25 +153,6 @@ def arguments_of(given: Any) -> Any:
         return json.loads(given)
     except (ValueError, RecursionError):
         return given
-
-
-def usage_of(given: Any) -> Usage | None:
-    """What one call used, in the words of the protocol; None when it says nothing."""
-    data = _mapping(given)
-    if not data:
-        return None
-    sent, made, total = (_count(data, *names) for names in _COUNTS)
-    if total is None and sent is not None and made is not None:
-        total = sent + made
-    return Usage(input_tokens=sent, output_tokens=made, total_tokens=total, calls=1)
-
-
-_COUNTS = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"), ("total_tokens",))
-
-
-def _count(data: Mapping[str, Any], *names: str) -> int | None:
-    values = (data.get(name) for name in names)
-    return next((value for value in values if isinstance(value, int) and not isinstance(value, bool)), None)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
@@ -13,26 +13,54 @@ from giskard.checks.core.interaction.reply import Reply
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.targets.errors import TargetError
 
-__all__ = ["as_json", "as_text", "conversation_values", "excerpt", "history_of", "messages_of", "to_json_text", "turn"]
+__all__ = [
+    "CONVERSATION",
+    "as_json",
+    "as_text",
+    "conversation_values",
+    "excerpt",
+    "history_of",
+    "messages_of",
+    "to_json_text",
+    "turn",
+]
 
 _EXCERPT = 500
 
 
-def turn(inputs: Any, outputs: Any, metadata: Mapping[str, Any], first_chunk: float | None = None) -> Reply:
+CONVERSATION: Final = "<conversation>"
+"""What stands for the id of a conversation in a recording: each run has another one."""
+
+
+def turn(
+    inputs: Any,
+    outputs: Any,
+    call: Mapping[str, Any],
+    notes: Mapping[str, Any] | None = None,
+    first_chunk: float | None = None,
+) -> Reply:
     """The turn of a target that knows more of it than its outputs.
 
     Parameters
     ----------
+    call
+        The kind of the target, and what is known of the call itself: noted under ``"target"``, which judges do not see.
+    notes
+        What is known of the turn.
     first_chunk
         Seconds to the first chunk, when the answer came in chunks.
     """
-    known = {name: value for name, value in metadata.items() if value is not None}
+    metadata: dict[str, Any] = {"target": _known(call), **_known(notes or {})}
     if first_chunk is not None:
-        known["time_to_first_chunk"] = first_chunk
+        metadata["time_to_first_chunk"] = first_chunk
         attempt = current_attempt.get()
         if attempt is not None and attempt.first_chunk is None:
             attempt.first_chunk = first_chunk
-    return Reply(inputs=inputs, outputs=outputs, metadata=known)
+    return Reply(inputs=inputs, outputs=outputs, metadata=metadata)
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def as_json(value: Any, what: str = "the inputs") -> Any:

@@ -49,7 +49,7 @@ class Place:
                 there = cast("dict[str, Any]", there).setdefault(name, {})
                 if not isinstance(there, dict):
                     raise TargetError(
-                        f"the body has no place for {self.name!r}: {name!r} is {there!r:.100}", kind="config"
+                        f"the body has no place for {self.name!r}: {name!r} is no dictionary", kind="config"
                     )
             there[last] = value
 

@@ -36,7 +36,7 @@ class Outcome:
 
 
 async def run_process(
-    arguments: Sequence[str],
+    command: Sequence[str] | str,
     outcome: Outcome,
     *,
     stdin: bytes | None,
@@ -51,6 +51,8 @@ async def run_process(
 
     Parameters
     ----------
+    command
+        A program and its arguments, or a text for the system's shell.
     outcome
         What it writes is put there as it comes, and its exit code; of stderr the end.
     stdin
@@ -63,26 +65,13 @@ async def run_process(
     OSError, ValueError
         When it cannot be started.
     """
-    loop = asyncio.get_running_loop()
-    starting = asyncio.ensure_future(
-        loop.subprocess_exec(
-            lambda: _Watcher(outcome, max_bytes),
-            *arguments,
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(env),
-            cwd=cwd,
-            **_GROUP,
-        )
-    )
-    try:
-        transport, watcher = await asyncio.shield(starting)
-    except asyncio.CancelledError:  # it may run by now
-        await _to_its_end(starting)
-        if starting.exception() is None:
-            await _to_its_end(_end(*starting.result()))
-        raise
+    pipes: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+    }
+    watcher = _Watcher(outcome, max_bytes)
+    transport = await _started(command, watcher, {**pipes, "env": dict(env), "cwd": cwd, **_GROUP})
     try:
         if stdin is not None:
             pipe = cast("asyncio.WriteTransport", transport.get_pipe_transport(_STDIN))
@@ -90,12 +79,33 @@ async def run_process(
             pipe.write_eof()
         await watcher.exited
     finally:
-        is_cancelled = await _to_its_end(_end(transport, watcher), lambda: _force_to_end(transport.get_pid()))
+        is_cancelled = await _to_its_end(_end(transport, watcher), watcher.enough.set)
     if is_cancelled:
         raise asyncio.CancelledError
     outcome.exit_code = transport.get_returncode()
     if watcher.wrote_too_much:
         raise TooMuchOutput
+
+
+async def _started(
+    command: Sequence[str] | str, watcher: _Watcher, options: Mapping[str, Any]
+) -> asyncio.SubprocessTransport:
+    """Start a command; a cancellation meanwhile leaves nothing that runs."""
+    loop = asyncio.get_running_loop()
+    is_text = isinstance(command, str)
+    starting = asyncio.ensure_future(
+        loop.subprocess_shell(lambda: watcher, command, **options)
+        if is_text
+        else loop.subprocess_exec(lambda: watcher, *command, **options)
+    )
+    try:
+        transport, _ = await asyncio.shield(starting)
+    except asyncio.CancelledError:  # it may run by now
+        await _to_its_end(starting)
+        if starting.exception() is None:
+            await _to_its_end(_end(starting.result()[0], watcher))
+        raise
+    return transport
 
 
 async def _to_its_end(work: Awaitable[Any], hurry: Callable[[], None] | None = None) -> bool:
@@ -127,7 +137,9 @@ class _Watcher(asyncio.SubprocessProtocol):
         """Done when the command has ended, or is to end."""
         self.closed: asyncio.Future[None] = loop.create_future()
         """Done when nobody can write to its pipes any more."""
-        self.has_ended = asyncio.Event()
+        self.has_ended = False
+        self.enough = asyncio.Event()
+        """Set when nobody waits for the end any longer: it is there, or is to be forced."""
         self.wrote_too_much = False
         self._outcome = outcome
         self._max_bytes = max_bytes
@@ -144,7 +156,8 @@ class _Watcher(asyncio.SubprocessProtocol):
             del self._outcome.stderr[:-_KEPT_OF_STDERR]
 
     def process_exited(self) -> None:
-        self.has_ended.set()
+        self.has_ended = True
+        self.enough.set()
         _settle(self.exited)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -164,12 +177,11 @@ def _settle(future: asyncio.Future[None]) -> None:
 
 async def _end(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
     """End the command and its group, and close the pipes to it."""
-    pid = transport.get_pid()
-    if not watcher.has_ended.is_set():
-        _ask_to_end(pid, transport)
+    if not watcher.has_ended:
+        _ask_to_end(transport)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(watcher.has_ended.wait(), _PATIENCE)
-    _force_to_end(pid)  # also those that the command left behind
+            await asyncio.wait_for(watcher.enough.wait(), _PATIENCE)
+    await _force_to_end(transport, watcher)
     await asyncio.wait([watcher.closed], timeout=_PIPES_PATIENCE)
     transport.close()
     await asyncio.wait([watcher.closed], timeout=_PIPES_PATIENCE)
@@ -178,23 +190,26 @@ async def _end(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> Non
 if sys.platform == "win32":
     _GROUP: Final[dict[str, Any]] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
 
-    def _ask_to_end(pid: int, transport: asyncio.SubprocessTransport) -> None:
+    def _ask_to_end(transport: asyncio.SubprocessTransport) -> None:
         with contextlib.suppress(OSError, ValueError):
             transport.send_signal(signal.CTRL_BREAK_EVENT)
 
-    def _force_to_end(pid: int) -> None:
-        with contextlib.suppress(OSError):
-            subprocess.run(["taskkill", "/F", "/T", "/PID", str(pid)], capture_output=True, check=False)
+    async def _force_to_end(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
+        # The tree is found by the process above it: once that has ended, its number may be another one's.
+        if not watcher.has_ended:
+            arguments = ["taskkill", "/F", "/T", "/PID", str(transport.get_pid())]
+            with contextlib.suppress(OSError):
+                await asyncio.to_thread(subprocess.run, arguments, capture_output=True, check=False)
 
 else:
     _GROUP: Final[dict[str, Any]] = {"start_new_session": True}
 
     # The group has the number of its first process, and keeps it as long as any of its processes lives.
 
-    def _ask_to_end(pid: int, transport: asyncio.SubprocessTransport) -> None:
+    def _ask_to_end(transport: asyncio.SubprocessTransport) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGTERM)
+            os.killpg(transport.get_pid(), signal.SIGTERM)
 
-    def _force_to_end(pid: int) -> None:
+    async def _force_to_end(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
+            os.killpg(transport.get_pid(), signal.SIGKILL)  # also those that the command left behind

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from giskard.checks.core.usage import ToolCall, Usage
 from giskard.checks.targets._chat import arguments_of, content_text
+from giskard.checks.targets._usage import usage_of, value_of
 
 __all__ = ["output_of", "tool_calls_in", "usage_in"]
 
@@ -71,8 +72,8 @@ def _in_mapping(result: Mapping[str, Any], depth: int) -> Any:
 
 
 def _first_choice(result: Any) -> Any:
-    choices = _part(result, "choices")
-    return _part(choices[0], "message") if isinstance(choices, Sequence) and choices else None
+    choices = value_of(result, "choices")
+    return value_of(choices[0], "message") if isinstance(choices, Sequence) and choices else None
 
 
 def _is_message(value: Any) -> bool:
@@ -95,7 +96,7 @@ def tool_calls_in(result: Any) -> list[ToolCall]:
 
 def _messages(result: Any) -> list[Any]:
     for name in ("new_messages", "new_items", "messages"):
-        found = _part(result, name)
+        found = value_of(result, name)
         if callable(found):
             found = found()
         if isinstance(found, Sequence) and not isinstance(found, str):
@@ -111,7 +112,7 @@ def _of_last_turn(messages: list[Any]) -> list[Any]:
 
 
 def _role(message: Any) -> Any:
-    role = _part(message, "role") or _part(message, "type")
+    role = value_of(message, "role") or value_of(message, "type")
     return getattr(role, "value", role)
 
 
@@ -119,7 +120,7 @@ def _parts(message: Any) -> list[Any]:
     """What a message is made of, as far as it may tell of tools."""
     parts: list[Any] = [message]
     for name in ("tool_calls", "parts", "content", "raw_item"):
-        found = _part(message, name)
+        found = value_of(message, name)
         if isinstance(found, Sequence) and not isinstance(found, (str, bytes)):
             parts += cast("Sequence[Any]", found)
         elif name == "raw_item" and found is not None:
@@ -131,37 +132,33 @@ def _note(part: Any, position: int, calls: dict[Any, ToolCall]) -> None:
     """Add the call that `part` is, or its result to the call that it answers."""
     if isinstance(part, (str, bytes)) or part is None:
         return
-    function = _part(part, "function")
+    function = value_of(part, "function")
     source = part if function is None else function
-    name = _part(source, "name") or _part(source, "tool_name")
-    arguments = next((a for key in ("arguments", "args") if (a := _part(source, key)) is not None), None)
-    ids = [_part(part, key) for key in ("tool_call_id", "call_id", "id")]
+    name = value_of(source, "name") or value_of(source, "tool_name")
+    arguments = next((a for key in ("arguments", "args") if (a := value_of(source, key)) is not None), None)
+    ids = [value_of(part, key) for key in ("tool_call_id", "call_id", "id")]
     own = next((id for id in ids if isinstance(id, str)), None)
     if isinstance(name, str) and arguments is not None and not _is_answer(part):
         key = own if own is not None else len(calls)
         calls.setdefault(key, ToolCall(id=own, name=name, arguments=arguments_of(arguments), message_index=position))
         return
     if own in calls and calls[own].result is None and calls[own].error is None:
-        given = next((v for key in ("output", "content", "result") if (v := _part(part, key)) is not None), None)
+        given = next((v for key in ("output", "content", "result") if (v := value_of(part, key)) is not None), None)
         if given is not None:
             failed = (
-                _part(part, "is_error") is True or _part(part, "status") == "error" or _kind(part) == "retry-prompt"
+                value_of(part, "is_error") is True
+                or value_of(part, "status") == "error"
+                or _kind(part) == "retry-prompt"
             )
             calls[own] = calls[own].model_copy(update={"error": str(given)} if failed else {"result": given})
 
 
 def _is_answer(part: Any) -> bool:
-    return _kind(part) in ("tool-return", "function_call_output", "tool") or _part(part, "role") == "tool"
+    return _kind(part) in ("tool-return", "function_call_output", "tool") or value_of(part, "role") == "tool"
 
 
 def _kind(part: Any) -> Any:
-    return _part(part, "part_kind") or _part(part, "type")
-
-
-def _part(value: Any, name: str) -> Any:
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, Any]", value).get(name)
-    return getattr(value, name, None)
+    return value_of(part, "part_kind") or value_of(part, "type")
 
 
 # --- usage -------------------------------------------------------------------------------
@@ -169,32 +166,15 @@ def _part(value: Any, name: str) -> Any:
 
 def usage_in(result: Any) -> Usage | None:
     """What a result says that its turn used; None when it says nothing."""
-    usage = _part(result, "usage")
+    usage = value_of(result, "usage")
     if usage is None:
-        usage = _part(_part(result, "context_wrapper"), "usage")
+        usage = value_of(value_of(result, "context_wrapper"), "usage")
     if usage is None:
-        usage = _part(result, "token_usage")
+        usage = value_of(result, "token_usage")
     if inspect.ismethod(usage):
         usage = usage()
     if usage is not None:
-        return _usage(usage)
-    found = [_part(message, "usage_metadata") for message in _of_last_turn(_messages(result))]
-    each = [made for data in found if data is not None and (made := _usage(data)) is not None]
+        return usage_of(usage)
+    found = [value_of(message, "usage_metadata") for message in _of_last_turn(_messages(result))]
+    each = [made for data in found if data is not None and (made := usage_of(data)) is not None]
     return sum(each[1:], each[0]) if each else None
-
-
-def _usage(data: Any) -> Usage | None:
-    sent = _count(data, "input_tokens", "prompt_tokens")
-    made = _count(data, "output_tokens", "completion_tokens")
-    if sent is None and made is None:
-        return None
-    total = _count(data, "total_tokens")
-    if total is None and sent is not None and made is not None:
-        total = sent + made
-    calls = _count(data, "requests", "successful_requests")
-    return Usage(input_tokens=sent, output_tokens=made, total_tokens=total, calls=1 if calls is None else calls)
-
-
-def _count(data: Any, *names: str) -> int | None:
-    values = (_part(data, name) for name in names)
-    return next((value for value in values if isinstance(value, int) and not isinstance(value, bool)), None)

@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterable, Mapping
-from typing import Final
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol, cast
+from urllib.parse import parse_qsl, quote, quote_plus, unquote_plus, urlsplit, urlunsplit
 
 from giskard.checks.core.exceptions import ConfigurationError
 
-__all__ = ["Secret", "is_address", "is_secret_name", "protected", "redacted", "resolved", "resolved_text", "shown_url"]
+__all__ = [
+    "REFERENCE",
+    "WITHHELD",
+    "FromEnvironment",
+    "Keys",
+    "Secret",
+    "has_reference",
+    "is_address",
+    "is_secret_name",
+    "protected",
+    "protected_data",
+    "protected_query",
+    "redacted",
+    "resolved",
+    "resolved_data",
+    "resolved_text",
+    "shown_url",
+]
 
-_REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_SECRET_NAME: Final = re.compile(r"auth|cookie|credential|key|passw|secret|session|signature|token", re.IGNORECASE)
-_SECRET_VALUE: Final = re.compile(r"(?:bearer|basic|token)\s+\S|sk-\w|gh[pousr]_\w|xox[abp]-", re.IGNORECASE)
+_SECRET: Final = "[secret]"  # as in cassettes
+REFERENCE: Final = re.compile(r"\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""``${NAME}``, a variable of the environment; ``$${NAME}`` stands for those very characters without the first."""
+
+_SECRET_NAME: Final = re.compile(
+    r"auth(?!or(?!i[sz]))|bearer|cookie|credential|jwt|key(?!board|frame|s\b|word)|passw|(?<![a-z])(?:pwd|sig)(?![a-z])"
+    r"|secret|session|signature|token(?!i|s)",
+    re.IGNORECASE,
+)
+_KEY: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk-[A-Za-z0-9_-]{8,}|gh[pousr]_[A-Za-z0-9]{8,}|github_pat_\w{8,}|xox[abeoprs]-[A-Za-z0-9-]{8,}"
+    r"|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|hf_[A-Za-z0-9]{20,}|glpat-[A-Za-z0-9_-]{16,})"
+)
+_IN_A_HEADER: Final = re.compile(r"(?:bearer|basic|token)\s+\S", re.IGNORECASE)
 _SHORTEST: Final = 4  # what is shorter stands in any text
 
 
@@ -40,58 +69,158 @@ class Secret:
         return "<a secret; what is to be saved names a variable of the environment instead: '${API_KEY}'>"
 
 
+# --- what is to be a secret --------------------------------------------------------------
+
+
 def is_secret_name(name: str) -> bool:
     """Whether what goes by this name is likely to be a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
+def has_reference(text: str) -> bool:
+    """Whether a variable of the environment is named in it."""
+    return any(not found[1] for found in REFERENCE.finditer(text))
+
+
 def protected(name: str, value: str | Secret) -> str | Secret:
-    """`value`, as a `Secret` when it looks like one and is given as it is."""
-    if isinstance(value, Secret) or _REFERENCE.search(value):
+    """The value of a header or a variable, as a `Secret` when it looks like one and is given as it is."""
+    if isinstance(value, Secret) or has_reference(value):
         return value
-    return Secret(value) if is_secret_name(name) or _SECRET_VALUE.match(value) else value
+    looks_so = _IN_A_HEADER.match(value) or _KEY.search(value)
+    return Secret(value) if value and (looks_so or is_secret_name(name)) else value
 
 
-def resolved_text(value: str | Secret, what: str, secrets: list[str]) -> str:
-    """`value` with its references ``${NAME}`` replaced by the environment's variables of this moment.
+def protected_data(value: Any, name: str = "") -> Any:
+    """Data in which texts that look like secrets, or go by the name of one, are a `Secret`."""
+    if isinstance(value, str):
+        if not value or "{{" in value or has_reference(value):
+            return value
+        return Secret(value) if is_secret_name(name) or _KEY.search(value) else value
+    if isinstance(value, Mapping):
+        return {key: protected_data(item, str(key)) for key, item in cast("Mapping[Any, Any]", value).items()}
+    if type(value) in (list, tuple):
+        return type(value)(protected_data(item, name) for item in cast("Sequence[Any]", value))
+    return value
+
+
+def protected_query(url: str) -> tuple[str, dict[str, list[Secret]]]:
+    """An address without the secrets in its query, and those by their names."""
+    address, _, _ = url.partition("#")
+    base, _, query = address.partition("?")
+    kept: list[str] = []
+    taken: dict[str, list[Secret]] = {}
+    for pair in filter(None, query.split("&")):
+        name, value = (unquote_plus(part) for part in (*pair.split("=", 1), "")[:2])
+        secret = protected_data(value, name)
+        if isinstance(secret, Secret):
+            taken.setdefault(name, []).append(secret)
+        else:
+            kept.append(pair)
+    return (f"{base}?{'&'.join(kept)}" if kept else base), taken
+
+
+# --- what stands for one -----------------------------------------------------------------
+
+
+class Keys(Protocol):
+    """What is put in the places of secrets."""
+
+    def variable(self, name: str, what: str) -> str:
+        """In the place of a reference to the variable `name`; `what` has it, for messages."""
+        ...
+
+    def secret(self, secret: Secret) -> str:
+        """In the place of a secret that was given as it is."""
+        ...
+
+
+class FromEnvironment:
+    """The secrets themselves, as they are at this moment.
+
+    Attributes
+    ----------
+    secrets
+        What was read, in the forms in which it may come back: it is not to be shown.
+    """
+
+    def __init__(self) -> None:
+        self.secrets: list[str] = []
+
+    def variable(self, name: str, what: str) -> str:
+        """The environment's variable.
+
+        Raises
+        ------
+        ConfigurationError
+            When it is not set.
+        """
+        text = os.environ.get(name)
+        if not text:
+            raise ConfigurationError(f"{what} asks for the environment variable {name}, which is not set")
+        return self.noted(text)
+
+    def secret(self, secret: Secret) -> str:
+        """The secret itself."""
+        text = secret.reveal()
+        self.noted(text.partition(" ")[2])  # without "Bearer"
+        return self.noted(text)
+
+    def noted(self, text: str) -> str:
+        """`text`, which is a secret."""
+        forms = (text, quote(text, safe="", errors="replace"), quote_plus(text, errors="replace"))
+        self.secrets += dict.fromkeys((*forms, json.dumps(text)[1:-1]))
+        return text
+
+
+class _Withheld:
+    def variable(self, name: str, what: str) -> str:
+        return f"${{{name}}}"
+
+    def secret(self, secret: Secret) -> str:
+        return _SECRET
+
+
+WITHHELD: Final[Keys] = _Withheld()
+"""The names of variables, and a mark for secrets: what is written in a file."""
+
+
+def resolved_text(value: str | Secret, what: str, keys: Keys) -> str:
+    """`value` with its references ``${NAME}`` replaced.
 
     Parameters
     ----------
     what
-        What it is, for the message.
-    secrets
-        What is not to be shown is added to it.
-
-    Raises
-    ------
-    ConfigurationError
-        When a variable is not set.
+        What it is, for messages.
     """
     if isinstance(value, Secret):
-        text = value.reveal()
-        secrets += [text, text.partition(" ")[2]]
-        return text
-
-    def variable(found: re.Match[str]) -> str:
-        text = os.environ.get(found[1])
-        if not text:
-            raise ConfigurationError(f"{what} asks for the environment variable {found[1]}, which is not set")
-        secrets.append(text)
-        return text
-
-    return _REFERENCE.sub(variable, value)
+        return keys.secret(value)
+    return REFERENCE.sub(lambda found: found[0][1:] if found[1] else keys.variable(found[2], what), value)
 
 
-def resolved(values: Mapping[str, str | Secret], what: str, secrets: list[str]) -> dict[str, str]:
+def resolved(values: Mapping[str, str | Secret], what: str, keys: Keys) -> dict[str, str]:
     """As `resolved_text`, for each of several values."""
-    return {name: resolved_text(value, f"{what} {name!r}", secrets) for name, value in values.items()}
+    return {name: resolved_text(value, f"{what} {name!r}", keys) for name, value in values.items()}
+
+
+def resolved_data(value: Any, what: str, keys: Keys) -> Any:
+    """As `resolved_text`, for all texts in data."""
+    if isinstance(value, (str, Secret)):
+        return resolved_text(value, what, keys)
+    if isinstance(value, Mapping):
+        return {key: resolved_data(item, what, keys) for key, item in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [resolved_data(item, what, keys) for item in cast("Sequence[Any]", value)]
+    return value
+
+
+# --- what is shown -----------------------------------------------------------------------
 
 
 def redacted(text: str, secrets: Iterable[str]) -> str:
     """`text` without any of `secrets`."""
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= _SHORTEST:
-            text = text.replace(secret, "***")
+            text = text.replace(secret, _SECRET)
     return text
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -14,8 +13,10 @@ from giskard.checks.core.attempt import off_the_loop
 from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.targets import _options
 from giskard.checks.targets._agents import Asked, Method, find_method, memory_of
 from giskard.checks.targets._conversation import conversation_values, history_of, turn
+from giskard.checks.targets._kept import Kept
 from giskard.checks.targets._reply import ValuePath
 from giskard.checks.targets._results import output_of, tool_calls_in, usage_in
 from giskard.checks.targets._template import Template
@@ -50,8 +51,8 @@ class AgentTarget:
 
     Raises
     ------
-    TypeError
-        When the object has no such method, and cannot be called.
+    TypeError, ValueError
+        When the object has no such method, and cannot be called, or an option is none that a target can have.
 
     Notes
     -----
@@ -60,6 +61,9 @@ class AgentTarget:
     ``target_factory=lambda: AgentTarget(make_agent())``, which makes one for each attempt.
 
     What can be read of calls of tools and of usage is in the turn's metadata.
+
+    A cassette does not record it: what such an agent gives back are objects of its package, and it asks its models by
+    itself.  What it calls through this package is recorded.
     """
 
     agent: Any
@@ -71,13 +75,14 @@ class AgentTarget:
     _ways: list[Method] = field(init=False, compare=False, default_factory=list[Method])
     _input: Template | None = field(init=False, compare=False)
     _path: ValuePath | None = field(init=False, compare=False)
-    _memories: OrderedDict[str, tuple[int, Any]] = field(init=False, compare=False)
+    _memories: Kept[tuple[int, Any]] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        _options.check_options(self, **_OPTIONS)
         put = object.__setattr__  # it is frozen from here on
         put(self, "_input", None if self.input is None else Template(self.input, "input"))
         put(self, "_path", ValuePath(self.output) if isinstance(self.output, str) else None)
-        put(self, "_memories", OrderedDict())
+        put(self, "_memories", Kept(_MAX_CONVERSATIONS))
         if not isinstance(self.agent, str):
             self._ways.append(_way_to(self.agent, self.method))
         elif ":" not in self.agent:
@@ -111,7 +116,7 @@ class AgentTarget:
         result = await self._result(way, asked)
         self._remember(conversation_id, turns + 1, memory_of(result))
         noted = {"tool_calls": _read_from(result, tool_calls_in) or None, "usage": _read_from(result, usage_in)}
-        return turn(inputs, self._output(result, way), noted)
+        return turn(inputs, self._output(result, way), {"kind": "agent", "method": way.name or None}, noted)
 
     def _filled(self, template: Template, inputs: Any, trace: Trace | None, conversation_id: str, trial: int) -> Any:
         return template.fill(conversation_values(inputs, trace, conversation_id, trial, template.names))
@@ -140,16 +145,19 @@ class AgentTarget:
 
     def _memory(self, conversation_id: str, turns: int) -> Any:
         """Of the turn before, when all turns of the conversation were its own."""
-        known, memory = self._memories.get(conversation_id, (0, None))
+        known, memory = self._memories.get(conversation_id) or (0, None)
         return memory if known == turns else None
 
     def _remember(self, conversation_id: str, turns: int, memory: Any) -> None:
-        if memory is None or not conversation_id:
-            return
-        self._memories.pop(conversation_id, None)
-        self._memories[conversation_id] = turns, memory
-        while len(self._memories) > _MAX_CONVERSATIONS:
-            self._memories.popitem(last=False)
+        if memory is not None and conversation_id:
+            self._memories.put(conversation_id, (turns, memory))
+
+
+_OPTIONS: Final = {
+    "method": _options.MAYBE_TEXT,
+    "output": _options.PATH_OR_FUNCTION,
+    "options": _options.MAPPING,
+}
 
 
 def as_target(agent: Any, **options: Any) -> Any:

@@ -8,17 +8,19 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.limits import Limit
-from giskard.checks.core.options import positive_seconds
-from giskard.checks.targets._conversation import as_json, as_text, history_of, to_json_text, turn
+from giskard.checks.llm import recording
+from giskard.checks.targets import _options
+from giskard.checks.targets._conversation import CONVERSATION, as_json, as_text, history_of, to_json_text, turn
 from giskard.checks.targets._process import Outcome, TooMuchOutput, run_process
 from giskard.checks.targets._reply import ValuePath, parse_json
-from giskard.checks.targets._secrets import Secret, protected, redacted, resolved
+from giskard.checks.targets._secrets import WITHHELD, FromEnvironment, Secret, protected, redacted, resolved
 from giskard.checks.targets._template import Template
 from giskard.checks.targets.errors import TargetError
 
@@ -40,7 +42,8 @@ class CommandTarget:
     ----------
     command
         The program and its arguments, as a list or as they are typed; no shell reads them.  An argument may hold
-        ``{{ inputs }}``, ``{{ conversation_id }}`` and ``{{ trial }}``, and stays one argument whatever they are.
+        ``{{ inputs }}``, ``{{ conversation_id }}`` and ``{{ trial }}``, and stays one argument whatever they are; write
+        ``"--question={{ inputs }}"``, or ``"--"`` before it, so that no input is taken for an option.
     input
         How it gets the inputs: ``"stdin"`` as text, ``"argument"`` as the last one, or ``"json"`` on stdin, an object
         of ``inputs``, ``history``, ``conversation_id`` and ``trial``.  What is no text is written as JSON.
@@ -59,11 +62,24 @@ class CommandTarget:
         text.
     max_bytes
         The most that it may write.
+    end_of_options
+        With ``input="argument"``: True puts ``"--"`` before the inputs, after which most programs read no options, and
+        False passes whatever there is.  By default inputs that begin with ``-`` are an error: ``--help``, or worse,
+        would not be an input but an option.
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         When an option is none that a target can have.
+
+    Notes
+    -----
+    What the turn's metadata tells of the call is under ``"target"``: the exit code, the end of stderr, the time.
+
+    A cassette keeps outputs by the command as it is written, the inputs, the history and `env`.  Of the program the
+    folder does not count, and paths in the current folder are as seen from there, so that another machine finds them.
+
+    On Windows, what the command leaves running when it ends by itself goes on.
     """
 
     command: str | Sequence[str]
@@ -71,22 +87,25 @@ class CommandTarget:
     output: Literal["text", "json"] = "text"
     _: KW_ONLY
     response_path: str | None = None
-    timeout: float = 60.0
+    timeout: float = 120.0
     env: Mapping[str, str | Secret] = field(default_factory=dict[str, "str | Secret"])
     cwd: str | None = None
     shell: bool = False
     max_bytes: int = 10_000_000
+    end_of_options: bool | None = None
     _arguments: Template = field(init=False, compare=False)
     _path: ValuePath | None = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        _options.check_options(self, **_OPTIONS)
         put = object.__setattr__  # it is frozen from here on
-        for name, known in (("input", ("stdin", "argument", "json")), ("output", ("text", "json"))):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} is {getattr(self, name)!r}, expected one of {', '.join(map(repr, known))}")
         if self.response_path is not None and self.output != "json":
             raise ValueError(f"response_path is {self.response_path!r}, and output is 'text': give output='json'")
-        positive_seconds(self.timeout)
+        if self.end_of_options is not None and (self.input != "argument" or self.shell):
+            raise ValueError(
+                f"end_of_options is {self.end_of_options!r}, which is for input='argument' without a shell: put '--' "
+                "into the command"
+            )
         put(self, "env", {name: protected(name, value) for name, value in self.env.items()})
         put(self, "cwd", None if self.cwd is None else os.fspath(self.cwd))
         put(self, "_path", None if self.response_path is None else ValuePath(self.response_path))
@@ -98,15 +117,15 @@ class CommandTarget:
             )
 
     def _split(self) -> list[str]:
-        """The program and its arguments."""
+        """The program and its arguments; of a shell its one text, or what makes it take an argument."""
         given = self.command
         if self.shell:
             if not isinstance(given, str):
                 raise ValueError(f"command is {given!r}, and a shell reads one text")
+            if self.input != "argument":
+                return [given]
             if sys.platform == "win32":
-                if self.input == "argument":
-                    raise ValueError("input is 'argument', which a shell of Windows would read: use 'stdin'")
-                return ["cmd", "/d", "/s", "/c", given]
+                raise ValueError("input is 'argument', which a shell of Windows would read: use 'stdin'")
             return ["/bin/sh", "-c", given, "sh"]
         arguments = shlex.split(given, posix=sys.platform != "win32") if isinstance(given, str) else list(given)
         if not arguments or not arguments[0]:
@@ -135,37 +154,82 @@ class CommandTarget:
         LimitExceededError
             When the time is over.
         """
+        command, stdin = self._sent(inputs, trace, conversation_id, trial)
+
+        async def call() -> dict[str, Any]:
+            return await self._asked(command, stdin, conversation_id, trial)
+
+        if recording.active():
+            answer, _ = await recording.recorded("target", self._meaning(inputs, trace, trial), call)
+        else:
+            answer = await call()
+        of_call = {name: answer.get(name) for name in ("exit_code", "stderr", "latency_ms")}
+        return turn(inputs, answer["outputs"], {"kind": "command", **of_call})
+
+    def _sent(
+        self, inputs: Any, trace: Trace | None, conversation_id: str, trial: int
+    ) -> tuple[list[str] | str, bytes | None]:
+        """The command of a turn, and what it can read."""
         values = {"conversation_id": conversation_id, "trial": trial}
         text = as_text(inputs)
         arguments = [as_text(item) for item in self._arguments.fill({**values, "inputs": text})]
-        stdin: bytes | None = None
         if self.input == "argument":
-            arguments.append(text)
-        elif self.input == "json":
-            data = {"inputs": as_json(inputs), "history": history_of(trace), **values}
-            stdin = to_json_text(data).encode()
-        else:
-            stdin = text.encode("utf-8", "replace")
-        outcome = Outcome()
+            return [*arguments, *self._as_argument(text, arguments)], None
+        if self.input == "json":
+            text = to_json_text({"inputs": as_json(inputs), "history": history_of(trace), **values})
+        return arguments[0] if self.shell else arguments, text.encode("utf-8", "replace")
+
+    def _as_argument(self, text: str, before: list[str]) -> list[str]:
+        """The inputs as the last argument, which is to be no option."""
+        if self.end_of_options:
+            return ["--", text]
+        if self.end_of_options is None and text.startswith("-") and not self.shell and "--" not in before:
+            raise TargetError(
+                f"{self!r} may take the inputs for an option, for they begin with '-': {text!r:.100}; with "
+                "end_of_options=True '--' is put before them, with False they are passed as they are",
+                kind="config",
+            )
+        return [text]
+
+    async def _asked(
+        self, command: list[str] | str, stdin: bytes | None, conversation_id: str, trial: int
+    ) -> dict[str, Any]:
+        keys = FromEnvironment()
+        outcome = Outcome(secrets=keys.secrets)
         env = {
             **os.environ,
             "GISKARD_CHECKS_CONVERSATION_ID": conversation_id,
             "GISKARD_CHECKS_TRIAL": str(trial),
-            **resolved(self.env, "the variable", outcome.secrets),
+            **resolved(self.env, "the variable", keys),
         }
         start = time.perf_counter()
         async with Limit(lambda: self._told(f"timeout after {self.timeout:g} s", outcome), seconds=self.timeout):
-            await self._run(arguments, outcome, stdin, env)
-        outputs = self._outputs(outcome)
-        latency = round((time.perf_counter() - start) * 1000, 3)
-        noted: dict[str, Any] = {"exit_code": outcome.exit_code}
+            await self._run(command, outcome, stdin, env)
+        answer = {"outputs": self._outputs(outcome), "exit_code": outcome.exit_code}
         if outcome.stderr:
-            noted["stderr"] = redacted(_decoded(outcome.stderr), outcome.secrets)[-_NOTED_OF_STDERR:]
-        return turn(inputs, outputs, {"command": noted, "latency_ms": latency})
+            answer["stderr"] = redacted(_decoded(outcome.stderr), outcome.secrets)[-_NOTED_OF_STDERR:]
+        return {**answer, "latency_ms": round((time.perf_counter() - start) * 1000, 3)}
 
-    async def _run(self, arguments: list[str], outcome: Outcome, stdin: bytes | None, env: Mapping[str, str]) -> None:
+    def _meaning(self, inputs: Any, trace: Trace | None, trial: int) -> dict[str, Any]:
+        """What the call means, whatever the ids of this run, the keys and the folders of this machine."""
+        values = {"conversation_id": CONVERSATION, "trial": trial, "inputs": as_text(inputs)}
+        arguments = [as_text(item) for item in self._arguments.fill(values)]
+        return {
+            "target": "command",
+            "command": self.command if self.shell else [_program(arguments[0]), *map(_from_here, arguments[1:])],
+            "shell": self.shell,
+            "input": [self.input, self.end_of_options],
+            "inputs": as_json(inputs),
+            "output": [self.output, self.response_path],
+            "env": resolved(self.env, "the variable", WITHHELD),
+            "history": history_of(trace),
+        }
+
+    async def _run(
+        self, command: list[str] | str, outcome: Outcome, stdin: bytes | None, env: Mapping[str, str]
+    ) -> None:
         try:
-            await run_process(arguments, outcome, stdin=stdin, env=env, cwd=self.cwd, max_bytes=self.max_bytes)
+            await run_process(command, outcome, stdin=stdin, env=env, cwd=self.cwd, max_bytes=self.max_bytes)
         except TooMuchOutput:
             message = f"wrote more than {self.max_bytes:,} bytes; give the target a larger max_bytes if that is right"
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
@@ -187,8 +251,12 @@ class CommandTarget:
         if not text.strip():
             raise TargetError(self._told("wrote nothing, and JSON was expected", outcome))
         what = f"the output of {self!r}"
-        data = parse_json(text, what)
-        return data if self._path is None else self._path.find(data, what)
+        try:
+            data = parse_json(text, what)
+            return data if self._path is None else self._path.find(data, what)
+        except TargetError as error:
+            error.message = redacted(error.message, outcome.secrets)
+            raise
 
     def _told(self, what: str, outcome: Outcome) -> str:
         stderr = redacted(_decoded(outcome.stderr), outcome.secrets).strip()[-_SHOWN_OF_STDERR:]
@@ -203,3 +271,30 @@ def _ending(exit_code: int | None) -> str:
     if exit_code is not None and exit_code < 0:
         return f"was ended by signal {-exit_code}"
     return f"ended with exit code {exit_code}"
+
+
+def _program(path: str) -> str:
+    """A program as other machines know it: this Python is one, wherever it is."""
+    return "python" if path == sys.executable else os.path.basename(path)
+
+
+def _from_here(argument: str) -> str:
+    """An argument; a path in the current folder as it is seen from there."""
+    try:
+        return Path(argument).relative_to(Path.cwd()).as_posix()
+    except ValueError:  # it is none
+        return argument
+
+
+_OPTIONS: Final = {
+    "command": _options.COMMAND,
+    "input": _options.choice("stdin", "argument", "json"),
+    "output": _options.choice("text", "json"),
+    "response_path": _options.MAYBE_TEXT,
+    "timeout": _options.SECONDS,
+    "env": _options.VARIABLES,
+    "cwd": _options.FOLDER,
+    "shell": _options.FLAG,
+    "max_bytes": _options.whole_number(1),
+    "end_of_options": _options.MAYBE_FLAG,
+}

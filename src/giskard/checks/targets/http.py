@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Final, NamedTuple, cast
-from urllib.parse import urlencode, urlsplit
+from typing import Any, Final, cast
+from urllib.parse import parse_qs, urlencode, urlsplit
 
-from giskard.checks.core.extraction import NoMatch
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
-from giskard.checks.core.options import positive_seconds
 from giskard.checks.llm import recording
-from giskard.checks.targets import _http
+from giskard.checks.targets import _options
 from giskard.checks.targets._chunks import Chunks
-from giskard.checks.targets._conversation import as_json, as_text, conversation_values, history_of, to_json_text, turn
+from giskard.checks.targets._conversation import CONVERSATION, as_text, conversation_values, history_of, turn
+from giskard.checks.targets._http import ask
+from giskard.checks.targets._http_client import client_of, new_cookies
+from giskard.checks.targets._http_parts import Parts, check_address, compiled, read_outputs, written
+from giskard.checks.targets._http_reply import Outgoing, Reply
+from giskard.checks.targets._kept import Kept
 from giskard.checks.targets._place import Place
-from giskard.checks.targets._reply import ValuePath, parse_json
-from giskard.checks.targets._secrets import Secret, is_address, protected, redacted, resolved, shown_url
-from giskard.checks.targets._template import Template
+from giskard.checks.targets._secrets import (
+    WITHHELD,
+    FromEnvironment,
+    Keys,
+    Secret,
+    protected,
+    protected_data,
+    protected_query,
+    redacted,
+    resolved,
+    shown_url,
+)
 from giskard.checks.targets.errors import TargetError
 
 __all__ = ["HTTPTarget"]
 
-_WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS", "DELETE", "TRACE"})
-_DEFAULT_BODY: Final = {"inputs": "{{ inputs }}"}
 _MAX_CONVERSATIONS: Final = 20_000
-_CARRY_INPUTS: Final = frozenset({"inputs", "messages"})
-_STANDS_FOR_THE_ID: Final = "<conversation>"
 
 
 class _Conversation:
@@ -43,20 +51,6 @@ class _Conversation:
         self.cookies = cookies
 
 
-class _Parts(NamedTuple):
-    """The options of a target, ready to be used."""
-
-    url: Template
-    params: Template
-    body: Template | None
-    names: frozenset[str]
-    send_id: Place | None
-    take_id: Place | None
-    response_path: ValuePath | None
-    stream_path: ValuePath | None
-    rules: _http.Rules
-
-
 @dataclass(frozen=True, repr=False)
 class HTTPTarget:
     r"""A service that is asked over HTTP, one request a turn.
@@ -64,7 +58,8 @@ class HTTPTarget:
     Placeholders in `url`, `params` and `body` are replaced as values, so that no input can break out of its place:
     ``{{ inputs }}``, ``{{ inputs.question }}``, ``{{ history }}`` (the turns up to now, as messages with ``role`` and
     ``content``), ``{{ messages }}`` (the same with the inputs), ``{{ conversation_id }}``, ``{{ trial }}``,
-    ``{{ annotations.customer }}``.
+    ``{{ annotations.customer }}``.  In the same places, and in `headers`, ``${API_KEY}`` is a variable of the
+    environment, read when the request is sent; what is to arrive as ``${…}`` is written ``$${…}``.
 
     Parameters
     ----------
@@ -73,7 +68,7 @@ class HTTPTarget:
     method
         ``"POST"``, ``"GET"``, …
     headers
-        Sent with each request.  ``"Bearer ${API_KEY}"`` takes the environment's variable when the request is sent.
+        Sent with each request: ``{"Authorization": "Bearer ${API_KEY}"}``.
     params
         The query of the URL.
     body
@@ -89,7 +84,7 @@ class HTTPTarget:
     conversation_id_from
         Where the first answer holds an id of the service's own, sent in its place from then on:
         ``"header:X-Session"``, ``"cookie:session"`` or ``"body:$.session.id"``.
-    retries
+    max_retries
         How often a request is sent again: when no connection was made, or after 429 and 503, for as long as
         ``Retry-After`` asks for.  After a lost answer, 502 or 504 only with methods that may be sent twice (not POST).
     timeout
@@ -99,19 +94,24 @@ class HTTPTarget:
     keep_headers
         The headers of the answer that are noted in the turn's metadata.
     max_bytes
-        The largest answer.
+        The largest answer, unpacked.
     verify
         False to accept any certificate, or the path of a file with those to trust.
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         When an option is none that a target can have.
 
     Notes
     -----
     Cookies that the service sets are sent back in the same conversation.  A target is a dataclass, so that a scenario
-    with one can be saved and loaded; not when it holds a key as such: name a variable of the environment.
+    with one can be saved and loaded; not when it holds a key as such: name a variable of the environment.  What looks
+    like a key is taken for one, and what goes by the name of one: ``authorization``, ``token``, ``api_key``, ….
+
+    What the turn's metadata tells of the call is under ``"target"``: the status, the kept headers, the tries, the time.
+
+    A cassette keeps answers by method, path, query, headers, body and history, and not by the host.
     """
 
     url: str
@@ -124,77 +124,38 @@ class HTTPTarget:
     stream_path: str | None = None
     conversation_id: str | None = None
     conversation_id_from: str | None = None
-    retries: int = 2
-    timeout: float = 60.0
+    max_retries: int = 3
+    timeout: float = 120.0
     accept: tuple[int, ...] = ()
     keep_headers: tuple[str, ...] = ("content-type",)
     max_bytes: int = 10_000_000
     verify: bool | str = True
-    _parts: _Parts = field(init=False, compare=False)
-    _conversations: OrderedDict[str, _Conversation] = field(init=False, compare=False)
+    _parts: Parts = field(init=False, compare=False)
+    _conversations: Kept[_Conversation] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        _options.check_options(self, **_OPTIONS)
+        check_address(self.url)
         put = object.__setattr__  # it is frozen from here on
+        url, in_query = protected_query(self.url)
+        put(self, "url", url)
         put(self, "method", self.method.upper())
         put(self, "headers", {name: protected(name, value) for name, value in self.headers.items()})
+        params = cast("dict[str, Any]", protected_data(self.params))
+        put(self, "params", params | {name: [*found, *_listed(params.get(name))] for name, found in in_query.items()})
+        put(self, "body", protected_data(self.body))
         put(self, "accept", tuple(self.accept))
         put(self, "keep_headers", tuple(name.lower() for name in self.keep_headers))
-        put(self, "_conversations", OrderedDict())
-        put(self, "_parts", self._compiled())
-
-    def _compiled(self) -> _Parts:
-        shown = shown_url(self.url)
-        if not is_address(self.url):
-            raise ValueError(f"url is {shown!r}, expected one that begins with http:// or https://")
-        address = urlsplit(self.url)
-        if address.username or address.password:
-            raise ValueError(
-                f"url has a name or a password in it ({shown!r} is left of it); send them as a header: "
-                "headers={'Authorization': 'Basic ${CREDENTIALS}'}"
-            )
-        positive_seconds(self.timeout)
-        body = _DEFAULT_BODY if self.body is None and self.method not in _WITHOUT_BODY else self.body
-        url = Template(self.url, "url", quoted=True)
-        params = Template(self.params, "params")
-        sent = None if body is None else Template(body, "body")
-        names = url.names | params.names | (frozenset[str]() if sent is None else sent.names)
-        if not names & _CARRY_INPUTS:
-            raise ValueError(
-                "nothing in url, params or body says where the inputs go: put '{{ inputs }}' or '{{ messages }}' there"
-            )
-        send_id = None if self.conversation_id is None else Place(self.conversation_id, "conversation_id")
-        take_id = (
-            None if self.conversation_id_from is None else Place(self.conversation_id_from, "conversation_id_from")
-        )
-        if send_id is not None and send_id.kind == "body" and not isinstance(body, Mapping):
-            raise ValueError(
-                f"conversation_id is {self.conversation_id!r}, and the body is no dictionary: {body!r:.100}"
-            )
-        if take_id is not None and take_id.kind != "cookie" and send_id is None and "conversation_id" not in names:
-            raise ValueError(
-                f"conversation_id_from is {self.conversation_id_from!r}, and what it finds is sent nowhere: give "
-                "conversation_id=… too, or put '{{ conversation_id }}' into url, params or body"
-            )
-        whole = None if self.response_path is None else ValuePath(self.response_path)
-        return _Parts(
-            url,
-            params,
-            sent,
-            names,
-            send_id,
-            take_id,
-            whole,
-            whole if self.stream_path is None else ValuePath(self.stream_path),
-            _http.Rules(self.timeout, self.retries, self.max_bytes, self.verify, frozenset(self.accept)),
-        )
+        put(self, "verify", self.verify if isinstance(self.verify, bool) else os.fspath(self.verify))
+        put(self, "_conversations", Kept(_MAX_CONVERSATIONS))
+        put(self, "_parts", compiled(self))
 
     def __hash__(self) -> int:
         return hash((type(self), self.url))
 
     def __repr__(self) -> str:
         shown = [repr(shown_url(self.url)), repr(self.method)]
-        if self.headers:
-            shown.append(f"headers={', '.join(self.headers)}")
+        shown += [f"{name}={', '.join(each)}" for name in ("headers", "params") if (each := getattr(self, name))]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     async def __call__(
@@ -230,56 +191,55 @@ class HTTPTarget:
             answer = await call()
         if answer.get("conversation_id") is not None:
             conversation.id = answer["conversation_id"]
-        metadata = {name: answer.get(name) for name in ("http", "latency_ms")}
-        metadata["conversation_id"] = None if _is_secret(self._parts.take_id) else answer.get("conversation_id")
-        return turn(inputs, answer["outputs"], metadata, answer.get("time_to_first_chunk"))
+        known = None if _is_secret(self._parts.take_id) else answer.get("conversation_id")
+        of_call = {"kind": "http", **{name: answer.get(name) for name in ("http", "latency_ms")}}
+        first_chunk = answer.get("time_to_first_chunk")
+        return turn(inputs, answer["outputs"], of_call, {"conversation_id": known}, first_chunk)
 
     def _conversation(self, conversation_id: str) -> _Conversation:
         own = None if self._parts.take_id is not None else conversation_id or None
-        if not conversation_id:
-            return _Conversation(own, _http.new_cookies())
-        found = self._conversations.get(conversation_id)
-        if found is None:
-            found = self._conversations[conversation_id] = _Conversation(own, _http.new_cookies())
-            while len(self._conversations) > _MAX_CONVERSATIONS:
-                self._conversations.popitem(last=False)
-        return found
+
+        def make() -> _Conversation:
+            return _Conversation(own, new_cookies())
+
+        return self._conversations.get_or_make(conversation_id, make) if conversation_id else make()
 
     # --- the request -------------------------------------------------------------------------
 
-    def _outgoing(self, values: Mapping[str, Any], conversation: _Conversation) -> _http.Outgoing:
+    def _outgoing(self, values: Mapping[str, Any], conversation: _Conversation) -> Outgoing:
         parts = self._parts
-        secrets: list[str] = []
-        headers = resolved(self.headers, "the header", secrets)
+        keys = FromEnvironment()
+        headers = resolved(self.headers, "the header", keys)
         if "conversation_id" in parts.url.names and conversation.id is None:
             raise TargetError(f"{self!r} needs a conversation_id for its url, and there is none yet", kind="config")
-        url, body = self._filled(values)
+        url, body = self._filled(values, keys)
         if parts.send_id is not None and conversation.id is not None:
             parts.send_id.put(conversation.id, headers, conversation.cookies, body, url)
-        content, kind = _written(body)
+        content, kind = written(body)
         if kind is not None and not any(name.lower() == "content-type" for name in headers):
             headers["Content-Type"] = kind
-        return _http.Outgoing(self.method, url, headers, content, tuple(secrets))
+        return Outgoing(self.method, url, headers, content, tuple(keys.secrets))
 
-    def _filled(self, values: Mapping[str, Any]) -> tuple[str, Any]:
-        url: str = self._parts.url.fill(values)
-        params: dict[str, Any] = self._parts.params.fill(values)
-        several = {name: cast("list[Any]", v if isinstance(v, list) else [v]) for name, v in params.items()}
-        pairs = [(name, as_text(item)) for name, items in several.items() for item in items if item is not None]
+    def _filled(self, values: Mapping[str, Any], keys: Keys) -> tuple[str, Any]:
+        url: str = self._parts.url.fill(values, keys)
+        params: dict[str, Any] = self._parts.params.fill(values, keys)
+        pairs = [(name, as_text(item)) for name, v in params.items() for item in _listed(v) if item is not None]
         if pairs:
             url += ("&" if urlsplit(url).query else "?") + urlencode(pairs, errors="replace")
-        body = None if self._parts.body is None else self._parts.body.fill(values)
+        body = None if self._parts.body is None else self._parts.body.fill(values, keys)
         return url, body
 
     def _meaning(self, inputs: Any, trace: Trace | None, trial: int) -> dict[str, Any]:
-        """What the call means, whatever the ids of this run and the keys of this machine."""
-        values = conversation_values(inputs, trace, _STANDS_FOR_THE_ID, trial, self._parts.names)
-        url, body = self._filled(values)
+        """What the call means, whatever the ids of this run, the keys of this machine and the place of the service."""
+        values = conversation_values(inputs, trace, CONVERSATION, trial, self._parts.names)
+        url, body = self._filled(values, WITHHELD)
+        address = urlsplit(url)
         return {
             "target": "http",
             "method": self.method,
-            "url": url,
-            "headers": {name: "" if isinstance(value, Secret) else value for name, value in self.headers.items()},
+            "path": address.path or "/",
+            "query": parse_qs(address.query, keep_blank_values=True),
+            "headers": resolved(self.headers, "the header", WITHHELD),
             "body": body,
             "paths": [self.response_path, self.stream_path],
             "history": history_of(trace),
@@ -287,18 +247,18 @@ class HTTPTarget:
 
     # --- the answer --------------------------------------------------------------------------
 
-    async def _asked(self, outgoing: _http.Outgoing, conversation: _Conversation) -> dict[str, Any]:
-        _http.get_ready(self._parts.rules)
+    async def _asked(self, outgoing: Outgoing, conversation: _Conversation) -> dict[str, Any]:
+        client_of(self._parts.rules.verify)  # so that the time of the first call is its own
         start = time.perf_counter()
         parts = self._parts
 
-        async def read(reply: _http.Reply) -> tuple[Any, Any, float | None]:
+        async def read(reply: Reply) -> tuple[Any, Any, float | None]:
             if reply.content_type == "text/event-stream" or reply.content_type in _LINES_OF_JSON:
                 return await self._read_stream(reply, start)
-            return *_outputs(await reply.text(), reply, parts.response_path, parts.take_id), None
+            return *read_outputs(await reply.text(), reply, parts), None
 
         try:
-            (outputs, found, first_chunk), reply = await _http.ask(outgoing, parts.rules, read, conversation.cookies)
+            (outputs, found, first_chunk), reply = await ask(outgoing, parts.rules, read, conversation.cookies)
         except TargetError as error:
             error.message = redacted(error.message, outgoing.secrets)
             raise
@@ -315,7 +275,7 @@ class HTTPTarget:
             "time_to_first_chunk": first_chunk,
         }
 
-    async def _read_stream(self, reply: _http.Reply, start: float) -> tuple[Any, Any, float | None]:
+    async def _read_stream(self, reply: Reply, start: float) -> tuple[Any, Any, float | None]:
         """The outputs, the service's id of the conversation, and the seconds to the first chunk."""
         parts = self._parts
         chunks = Chunks(reply.place, parts.stream_path, parts.take_id)
@@ -337,31 +297,31 @@ _LINES_OF_JSON: Final = frozenset(
 )
 
 
-def _outputs(text: str, reply: _http.Reply, path: ValuePath | None, take_id: Place | None) -> tuple[Any, Any]:
-    """The outputs in the body of an answer, and the service's id of the conversation if it is there too."""
-    is_json = reply.content_type == "application/json" or reply.content_type.endswith("+json")
-    wants_id = take_id is not None and take_id.path is not None
-    if not text.strip() and (path is not None or (is_json and reply.status != 204)):
-        raise TargetError(f"{reply.place} answered {reply.status} with an empty body", status=reply.status)
-    if not (is_json or path is not None or wants_id):
-        return None if reply.status == 204 else text, None
-    if not text.strip():
-        return None, None
-    data = parse_json(text, f"the answer of {reply.place}")
-    found = take_id.path.search(data) if take_id is not None and take_id.path is not None else None
-    outputs = data if path is None else path.find(data, f"the answer of {reply.place}")
-    return outputs, None if isinstance(found, NoMatch) else found
-
-
-def _written(body: Any) -> tuple[bytes | None, str | None]:
-    """The body as bytes, and what kind of content it is."""
-    if body is None:
-        return None, None
-    if isinstance(body, str):
-        return body.encode("utf-8", "replace"), "text/plain; charset=utf-8"
-    return to_json_text(as_json(body, "the body")).encode(), "application/json"
+def _listed(value: Any) -> list[Any]:
+    """The values of a name in a query: one, several, or none."""
+    if value is None:
+        return []
+    return list(cast("list[Any]", value)) if isinstance(value, (list, tuple)) else [value]
 
 
 def _is_secret(place: Place | None) -> bool:
     """Whether an id is one that lets others into the conversation: it is not noted then."""
     return place is not None and place.kind == "cookie"
+
+
+_OPTIONS: Final = {
+    "url": _options.ADDRESS,
+    "method": _options.METHOD,
+    "headers": _options.HEADERS,
+    "params": _options.MAPPING,
+    "response_path": _options.MAYBE_TEXT,
+    "stream_path": _options.MAYBE_TEXT,
+    "conversation_id": _options.MAYBE_TEXT,
+    "conversation_id_from": _options.MAYBE_TEXT,
+    "max_retries": _options.whole_number(0),
+    "timeout": _options.SECONDS,
+    "accept": _options.STATUSES,
+    "keep_headers": _options.NAMES,
+    "max_bytes": _options.whole_number(1),
+    "verify": _options.VERIFY,
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
@@ -10,21 +11,40 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
-from giskard.checks.core.options import positive_seconds
 from giskard.checks.llm import recording
-from giskard.checks.targets import _http
-from giskard.checks.targets._chat import ChatStream, content_text, read_completion, tool_calls_of, usage_of
+from giskard.checks.targets import _options
+from giskard.checks.targets._chat import ChatStream, content_text, read_completion, tool_calls_of
 from giskard.checks.targets._conversation import as_json, history_of, messages_of, to_json_text, turn
+from giskard.checks.targets._http import ask
+from giskard.checks.targets._http_client import client_of
+from giskard.checks.targets._http_reply import Outgoing, Reply, Rules
 from giskard.checks.targets._reply import parse_json
-from giskard.checks.targets._secrets import Secret, is_address, protected, redacted, resolved, resolved_text, shown_url
+from giskard.checks.targets._secrets import (
+    WITHHELD,
+    FromEnvironment,
+    Keys,
+    Secret,
+    is_address,
+    protected,
+    protected_data,
+    redacted,
+    resolved,
+    resolved_data,
+    resolved_text,
+    shown_url,
+)
+from giskard.checks.targets._usage import usage_of
 from giskard.checks.targets.errors import TargetError
 
 __all__ = ["OpenAITarget"]
 
 _OPENAI: Final = "https://api.openai.com/v1"
 _NO_RESULT: Final = "(no result)"
+_OF_OPENAI: Final = re.compile(r"openai(?:-chat)?[/:](?=.)", re.IGNORECASE)
+_OF_ANOTHER: Final = re.compile(r"(?!ft:)[^/:]+[/:](.+)")  # ft:… is a model of OpenAI that was trained further
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +58,8 @@ class OpenAITarget:
     Parameters
     ----------
     model
-        The name of the model.
+        The name of the model, as the server at `base_url` calls it.  Without one it may say that it is OpenAI's
+        (``"openai/gpt-5-mini"``), as for a `Generator`; other servers have to be given.
     base_url
         Where it is served; else ``OPENAI_BASE_URL``, else OpenAI's own address.
     api_key
@@ -50,20 +71,22 @@ class OpenAITarget:
         The tools that the model may call, in the words of the protocol.
     params
         What else goes into the request, ``{"temperature": 0}`` say; None leaves one of the target's own out.
+        ``${NAME}`` is a variable of the environment, as in `headers`.
     stream
         Whether the answer comes in pieces; the time to the first one is measured then.
-    headers, retries, timeout, max_bytes, verify
+    headers, max_retries, timeout, max_bytes, verify
         As of `HTTPTarget`.
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         When an option is none that a target can have.
 
     Notes
     -----
     The outputs are the text of the answer, or the whole message when tools are called.  Calls of tools, as `ToolCall`,
-    and the `Usage` are in the turn's metadata.  When the next inputs do not answer the calls (``{"role": "tool",
+    and the `Usage` are in the turn's metadata, and what is known of the call itself under ``"target"``: the model, the
+    ``finish_reason``, the tries, the time.  When the next inputs do not answer the calls (``{"role": "tool",
     "tool_call_id": …}``), ``"(no result)"`` is sent for them: the protocol asks for an answer.
     """
 
@@ -76,23 +99,25 @@ class OpenAITarget:
     params: Mapping[str, Any] = field(default_factory=dict[str, Any])
     stream: bool = False
     headers: Mapping[str, str | Secret] = field(default_factory=dict[str, "str | Secret"])
-    retries: int = 2
-    timeout: float = 60.0
+    max_retries: int = 3
+    timeout: float = 120.0
     max_bytes: int = 10_000_000
     verify: bool | str = True
-    _rules: _http.Rules = field(init=False, compare=False)
+    _rules: Rules = field(init=False, compare=False)
+    _name: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        _options.check_options(self, **_OPTIONS)
         put = object.__setattr__  # it is frozen from here on
-        if not isinstance(self.model, str) or not self.model:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ValueError(f"model is {self.model!r}, expected the name of a model, such as 'gpt-5-mini'")
         if self.base_url is not None:
             _checked_address(self.base_url, "base_url")
-        positive_seconds(self.timeout)
         if isinstance(self.api_key, str):
             put(self, "api_key", protected("api_key", self.api_key))
         put(self, "headers", {name: protected(name, value) for name, value in self.headers.items()})
-        put(self, "_rules", _http.Rules(self.timeout, self.retries, self.max_bytes, self.verify))
+        put(self, "params", protected_data(self.params))
+        put(self, "verify", self.verify if isinstance(self.verify, bool) else os.fspath(self.verify))
+        put(self, "_rules", Rules(self.timeout, self.max_retries, self.max_bytes, self.verify))
+        put(self, "_name", self.model if self.base_url is not None else _OF_OPENAI.sub("", self.model.strip(), count=1))
 
     def __hash__(self) -> int:
         return hash((type(self), self.model))
@@ -111,35 +136,38 @@ class OpenAITarget:
         LimitExceededError
             When the time is over.
         """
-        request = self._request(inputs, trace)
+        messages = self._messages(inputs, trace)
 
         async def call() -> dict[str, Any]:
-            return await self._asked(request)
+            return await self._asked(messages)
 
         if recording.active():
+            request = self._request(messages, WITHHELD)
             meaning = {name: value for name, value in request.items() if not name.startswith("stream")}
             answer, _ = await recording.recorded("target", {"target": "openai", **meaning}, call)
         else:
             answer = await call()
         return _turn(inputs, answer)
 
-    def _request(self, inputs: Any, trace: Trace | None) -> dict[str, Any]:
+    def _messages(self, inputs: Any, trace: Trace | None) -> list[dict[str, Any]]:
         system = [] if self.system is None else [{"role": "system", "content": self.system}]
-        messages = _answered([*system, *history_of(trace), *messages_of(inputs, "user")])
-        body: dict[str, Any] = {"model": self.model, "messages": messages}
+        return _answered([*system, *history_of(trace), *messages_of(inputs, "user")])
+
+    def _request(self, messages: list[dict[str, Any]], keys: Keys) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self._name, "messages": messages}
         if self.tools:
             body["tools"] = as_json(list(self.tools), "tools")
         if self.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
-        body |= as_json(dict(self.params), "params")
+        body |= as_json(resolved_data(self.params, "params", keys), "params")
         return {name: value for name, value in body.items() if value is not None}
 
-    async def _asked(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        _http.get_ready(self._rules)
+    async def _asked(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
+        client_of(self._rules.verify)  # so that the time of the first call is its own
         start = time.perf_counter()
-        outgoing = self._outgoing(request)
+        outgoing = self._outgoing(messages)
 
-        async def read(reply: _http.Reply) -> tuple[dict[str, Any], float | None]:
+        async def read(reply: Reply) -> tuple[dict[str, Any], float | None]:
             if reply.content_type != "text/event-stream":
                 what = f"the answer of {reply.place}"
                 return read_completion(parse_json(await reply.text(), what), what), None
@@ -152,7 +180,7 @@ class OpenAITarget:
             return stream.completed(), stream.first_chunk
 
         try:
-            (answer, first_chunk), reply = await _http.ask(outgoing, self._rules, read)
+            (answer, first_chunk), reply = await ask(outgoing, self._rules, read)
         except TargetError as error:
             raise self._explained(error, outgoing) from error.__cause__
         return {
@@ -162,7 +190,7 @@ class OpenAITarget:
             "time_to_first_chunk": first_chunk,
         }
 
-    def _explained(self, error: TargetError, outgoing: _http.Outgoing) -> TargetError:
+    def _explained(self, error: TargetError, outgoing: Outgoing) -> TargetError:
         error.message = redacted(error.message, outgoing.secrets)
         status = error.status
         if error.kind == "crash":
@@ -175,19 +203,25 @@ class OpenAITarget:
             )
         return error
 
-    def _outgoing(self, request: Mapping[str, Any]) -> _http.Outgoing:
-        secrets: list[str] = []
-        headers = {"Content-Type": "application/json", **resolved(self.headers, "the header", secrets)}
+    def _outgoing(self, messages: list[dict[str, Any]]) -> Outgoing:
+        base = self.base_url or _from_environment() or _OPENAI
+        elsewhere = _OF_ANOTHER.fullmatch(self._name) if base == _OPENAI else None
+        if elsewhere is not None:
+            raise ConfigurationError(
+                f"the model {self.model!r} is not one of OpenAI's, and nothing says where it is: give the address of "
+                f"its server, OpenAITarget({elsewhere[1]!r}, base_url='http://…/v1')"
+            )
+        keys = FromEnvironment()
+        headers = {"Content-Type": "application/json", **resolved(self.headers, "the header", keys)}
         key = self.api_key
         if key is not None:
-            key = resolved_text(key, "api_key", secrets)
+            key = resolved_text(key, "api_key", keys)
         elif self.base_url is None and (key := os.environ.get("OPENAI_API_KEY")):
-            secrets.append(key)
+            keys.noted(key)
         if key and not any(name.lower() == "authorization" for name in headers):
             headers["Authorization"] = f"Bearer {key}"
-        base = self.base_url or _from_environment() or _OPENAI
-        content = to_json_text(request).encode()
-        return _http.Outgoing("POST", f"{base.rstrip('/')}/chat/completions", headers, content, tuple(secrets))
+        content = to_json_text(self._request(messages, keys)).encode()
+        return Outgoing("POST", f"{base.rstrip('/')}/chat/completions", headers, content, tuple(keys.secrets))
 
 
 def _from_environment() -> str | None:
@@ -196,10 +230,10 @@ def _from_environment() -> str | None:
 
 
 def _checked_address(url: str, what: str) -> str:
-    if not is_address(url) or "@" in urlsplit(url).netloc:
+    if not is_address(url) or "@" in urlsplit(url).netloc or "?" in url or "${" in url:
         raise ValueError(
-            f"{what} is {shown_url(url)!r}, expected an address such as 'http://localhost:8000/v1', without a name or "
-            "a password in it"
+            f"{what} is {shown_url(url)!r}, expected an address such as 'http://localhost:8000/v1', without a name, a "
+            "password, a variable or a query in it"
         )
     return url
 
@@ -225,11 +259,27 @@ def _turn(inputs: Any, answer: Mapping[str, Any]) -> Interaction:
     outputs = message if calls else content_text(message.get("content"))
     if outputs is None:
         outputs = refusal if refusal is not None else ""
-    metadata = {
-        "tool_calls": calls or None,
-        "usage": usage_of(answer.get("usage")),
+    call = {
+        "kind": "openai",
         "finish_reason": answer.get("finish_reason"),
         "refusal": refusal,
         **{name: answer.get(name) for name in ("model", "http", "latency_ms")},
     }
-    return turn(inputs, outputs, metadata, answer.get("time_to_first_chunk"))
+    notes = {"tool_calls": calls or None, "usage": usage_of(answer.get("usage"))}
+    return turn(inputs, outputs, call, notes, answer.get("time_to_first_chunk"))
+
+
+_OPTIONS: Final = {
+    "model": _options.NAME,
+    "base_url": _options.MAYBE_ADDRESS,
+    "api_key": _options.KEY,
+    "system": _options.MAYBE_TEXT,
+    "tools": _options.TOOLS,
+    "params": _options.MAPPING,
+    "stream": _options.FLAG,
+    "headers": _options.HEADERS,
+    "max_retries": _options.whole_number(0),
+    "timeout": _options.SECONDS,
+    "max_bytes": _options.whole_number(1),
+    "verify": _options.VERIFY,
+}
