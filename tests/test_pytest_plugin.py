@@ -5,10 +5,11 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import PurePosixPath, PureWindowsPath
 
 import pytest
 
-import giskard.checks.pytest_plugin  # noqa: F401 - once for all runs in this process
+from giskard.checks.pytest_plugin import _shown_path  # loads it once for all runs in this process
 
 ASK = '''
 import asyncio
@@ -345,6 +346,39 @@ def test_a_call_that_is_not_recorded_fails(project, mode):
         ]
     )
     assert "not" not in str(json.loads((project.path / project.cassettes()[0]).read_text()))
+
+
+def test_a_call_more_than_was_recorded_is_recorded_or_fails(project):
+    project.tests(ONE)
+    project.run().assert_outcomes(passed=1)
+    project.edit('asyncio.run(ask("a"))', '[asyncio.run(ask("a")) for _ in "12"]')
+
+    for mode in ("replay", "strict"):
+        done = project.run(f"--cassette-mode={mode}")
+        done.assert_outcomes(failed=1)
+        done.stdout.fnmatch_lines(
+            [
+                f"*its mode is '{mode}': it is recorded once, and asked for once more. *",
+                "cassettes/test_it/test_one.json: without a recording:",
+                "  chat openai/m: 'a' (it is recorded once, and asked for once more)",
+            ]
+        )
+    project.run().assert_outcomes(passed=1)
+    project.run("--cassette-mode=strict").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("path", "root", "shown"),
+    [
+        (PureWindowsPath("C:/project/x.json"), PureWindowsPath("C:/project"), "x.json"),
+        (PureWindowsPath("D:/x.json"), PureWindowsPath("C:/project"), "D:\\x.json"),
+        (PurePosixPath("/project/tests/../x.json"), PurePosixPath("/project"), "x.json"),
+        (PurePosixPath("/project/../other/x.json"), PurePosixPath("/project"), "/other/x.json"),
+    ],
+    ids=str,
+)
+def test_a_path_is_shown_from_the_root_on_unless_it_is_elsewhere(path, root, shown):
+    assert _shown_path(path, root) == shown
 
 
 def test_what_no_test_asked_for_is_reported_and_a_strict_run_fails(project):

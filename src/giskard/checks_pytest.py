@@ -17,7 +17,7 @@ MODES = ("auto", "record", "replay", "strict")
 
 _MODE = "what tests marked with `cassette` do: auto (the default), record, replay or strict"
 _MARKER = (
-    "cassette(path=None, mode=None): record what models and live targets answer, or replay it; the file at `path` is "
+    "cassette(path=None, mode=None): record what models and targets answer, or replay it; the file at `path` is "
     "beside the test, and cassettes/<module>/<test>.json when it is left out"
 )
 

@@ -87,3 +87,34 @@ def test_the_key_is_in_no_text(monkeypatch):
     assert "secret" not in repr(found) + str(found)
     assert find_address("openai/m", None, "given").key == "given"
     assert find_address("m", URL, None).key is None
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "is_own"),
+    [
+        ("openai/m", None, True),
+        ("openai/m", "https://api.openai.com/v1", True),
+        ("openai/m", "https://eu.api.openai.com/v1/", True),
+        ("openai/m", "http://api.openai.com/v1", False),
+        ("openai/m", "https://api.openai.com.evil.example/v1", False),
+        ("openai/m", "https://evilapi.openai.com/v1", False),
+        ("openai/m", "http://localhost:1/v1", False),
+        ("openai/m", "https://proxy.example/v1/", True),
+        ("ollama/m", "http://localhost:11434", True),
+        ("ollama/m", "https://ollama.com/v1", True),
+        ("ollama/m", "http://gpu:11434", False),
+        ("anthropic:m", "https://api.anthropic.com", True),
+        ("anthropic:m", "https://elsewhere.example", False),
+    ],
+)
+def test_the_environments_key_is_for_the_providers_server_and_for_the_one_that_it_names(monkeypatch, name, url, is_own):
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://proxy.example/v1")
+    for variable in ("OPENAI_API_KEY", "OLLAMA_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(variable, " sk-very-secret-0123456789\n")
+    for variable in ("OLLAMA_BASE_URL", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(variable, raising=False)
+
+    found = find_address(name, url)
+
+    assert (found.is_own, found.key) == (is_own, "sk-very-secret-0123456789" if is_own else None)
+    assert find_address(name, url, "${OPENAI_API_KEY}").key == "sk-very-secret-0123456789"

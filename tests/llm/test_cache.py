@@ -14,7 +14,9 @@ import pytest
 
 from giskard.checks import Scenario
 from giskard.checks.llm.cache import ModelCache, ModelCacheWarning, default_folder, model_cache, use_model_cache
+from giskard.checks.llm.calls import complete
 from giskard.checks.llm.recording import active, recorded
+from giskard.checks.llm.types import Completion, Message
 
 FILE = "model-answers.sqlite3"
 
@@ -24,13 +26,15 @@ class Model:
         self.answers = list(answers)
         self.calls = 0
 
-    async def ask(self, text="Hello!", *, kind="chat", sample=0, **request):
+    async def ask(self, text="Hello!", *, kind="chat", sample=0, identity="m", **request):
         async def call():
             self.calls += 1
             await asyncio.sleep(0)
             return self.answers.pop(0) if self.answers else {"text": f"answer {self.calls}"}
 
-        return await recorded(kind, {"model": "openai/m", "messages": [text], **request}, call, sample)
+        return await recorded(
+            kind, {"model": "openai/m", "messages": [text], **request}, call, sample, identity=identity
+        )
 
     def __call__(self, *args, **options):
         answer, source = asyncio.run(self.ask(*args, **options))
@@ -98,13 +102,53 @@ def test_targets_are_asked_each_time(tmp_path, model):
     assert (cache.hits, cache.misses) == (0, 0)
 
 
+def test_another_who_goes_by_the_same_name_is_asked(tmp_path):
+    with model_cache(tmp_path) as cache:
+        for _ in range(2):
+            assert Model({"text": "FAIL"})(identity="a judge at http://a") in (("FAIL", "model"), ("FAIL", "cache"))
+            assert Model({"text": "PASS"})(identity="a judge at http://b")[0] == "PASS"
+    assert (cache.hits, cache.misses) == (2, 2)
+
+
+def test_nothing_is_kept_of_one_who_cannot_be_told(tmp_path, model):
+    with model_cache(tmp_path) as cache:
+        model(identity="None")
+        assert [model(identity=None)[1] for _ in range(2)] == ["model"] * 2
+    assert rows(tmp_path)[0] == 1
+    assert (cache.hits, cache.misses) == (0, 1)
+
+
+def test_nothing_is_kept_of_one_who_is_told_by_a_secret(tmp_path, model):
+    with model_cache(tmp_path):
+        assert [model(identity="http://me:hunter2@a")[1] for _ in range(2)] == ["model"] * 2
+    assert rows(tmp_path)[0] == 0
+
+
+def test_judges_of_one_class_at_two_servers_do_not_share(tmp_path):
+    class Judge:
+        def __init__(self, server, answer):
+            self.server, self.answer, self.model = server, answer, "judge"
+
+        async def complete(self, messages, params=None, metadata=None):
+            return Completion(self.answer)
+
+    async def ask(judge):
+        answer = await complete(judge, [Message("user", "Is it polite?")])
+        return answer.text, answer.source
+
+    with model_cache(tmp_path):
+        for source in ("model", "cache"):
+            assert asyncio.run(ask(Judge("http://a", "yes"))) == ("yes", source)
+            assert asyncio.run(ask(Judge("http://b", "no"))) == ("no", source)
+
+
 def test_a_failed_call_is_not_kept(tmp_path, model):
     async def fails():
         raise KeyError("no")
 
     with model_cache(tmp_path):
         with pytest.raises(KeyError):
-            asyncio.run(recorded("chat", {"model": "openai/m", "messages": ["Hello!"]}, fails))
+            asyncio.run(recorded("chat", {"model": "openai/m", "messages": ["Hello!"]}, fails, identity="m"))
         assert model() == ("answer 1", "model")
 
 
@@ -159,6 +203,10 @@ def test_what_is_too_old_is_asked_anew(tmp_path, model, max_age):
         assert model() == ("answer 2", "cache")
 
 
+def all_is_written(cache):
+    cache._worker.submit(lambda: None).result()
+
+
 def age(folder, seconds):
     with sqlite3.connect(folder / FILE) as database:
         database.execute("UPDATE answers SET made = made - ?", (seconds,))
@@ -195,9 +243,10 @@ def test_what_was_not_used_for_the_longest_time_goes_first(tmp_path):
 
 
 def test_it_does_not_grow_beyond_its_bound_while_it_runs(tmp_path, model):
-    with model_cache(tmp_path, max_bytes=1_000):
+    with model_cache(tmp_path, max_bytes=1_000) as cache:
         for number in range(400):
             model(f"question {number}")
+        all_is_written(cache)
         assert rows(tmp_path)[1] <= 1_000
 
 
@@ -215,6 +264,9 @@ def test_it_can_be_cleared(tmp_path, model):
         model()
         cache.clear()
         assert model()[1] == "model"
+    assert rows(tmp_path)[0] == 1
+    model_cache(tmp_path).clear()
+    assert rows(tmp_path)[0] == 0
 
 
 # --- files that fail ---------------------------------------------------------------------
@@ -267,7 +319,8 @@ def test_where_warnings_are_errors_it_goes_to_the_log(tmp_path, model, caplog):
 def test_a_file_that_breaks_in_the_middle_costs_no_run(tmp_path, model):
     with model_cache(tmp_path) as cache:
         model()
-        cache._database.execute("DROP TABLE answers")
+        all_is_written(cache)
+        cache._file._database.execute("DROP TABLE answers")
         with pytest.warns(ModelCacheWarning, match="no such table"):
             assert model() == ("answer 2", "model")
 
@@ -275,23 +328,121 @@ def test_a_file_that_breaks_in_the_middle_costs_no_run(tmp_path, model):
 def test_an_answer_that_cannot_be_read_costs_no_run(tmp_path, model):
     with model_cache(tmp_path) as cache:
         model()
-        cache._database.execute("UPDATE answers SET answer = 'broken'")
+        all_is_written(cache)
+        cache._file._database.execute("UPDATE answers SET answer = 'broken'")
         with pytest.warns(ModelCacheWarning):
             assert model() == ("answer 2", "model")
 
 
-def test_a_file_that_another_process_holds_costs_no_run(tmp_path, model, monkeypatch):
-    monkeypatch.setattr("giskard.checks.llm.cache._SECONDS_TO_WAIT", 0.01)
+@pytest.fixture
+def other(tmp_path):
+    """A connection of somebody else to the file."""
+    with model_cache(tmp_path):
+        pass
+    database = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    yield database
+    database.close()
+
+
+def test_a_file_that_another_process_holds_costs_no_run(tmp_path, model, other):
     with model_cache(tmp_path):
         model("a")
-    other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    with model_cache(tmp_path) as cache:
-        assert model("b") == ("answer 2", "model")
+    with model_cache(tmp_path, max_bytes=10_000) as cache:
+        assert [model("b"), model("b")] == [("answer 2", "model"), ("answer 2", "cache")]
+        assert model("a") == ("answer 1", "cache")  # also while somebody writes
         assert cache.problem is None
         other.execute("ROLLBACK")
-        other.close()
-        assert model("a") == ("answer 1", "cache")
+    with model_cache(tmp_path):
+        assert model("b") == ("answer 2", "cache")
+
+
+def test_no_loop_waits_for_who_holds_the_file(tmp_path, model, other, monkeypatch):
+    monkeypatch.setattr("giskard.checks.llm._cache_file._SECONDS_TO_WAIT", 60)
+
+    async def main():
+        with model_cache(tmp_path) as cache:
+            other.execute("BEGIN EXCLUSIVE")
+            assert await model.ask("a") == ({"text": "answer 1"}, "model")
+            later = asyncio.create_task(model.ask("a"))
+            for _ in range(20):
+                await asyncio.sleep(0)
+            other.execute("ROLLBACK")
+            assert await later == ({"text": "answer 1"}, "cache")
+            assert cache.problem is None
+
+    asyncio.run(main())
+
+
+def test_what_could_not_be_written_is_written_later(tmp_path, monkeypatch, other):
+    monkeypatch.setattr("giskard.checks.llm._cache_file._SECONDS_TO_WAIT", 0.01)
+    with model_cache(tmp_path) as cache:
+        other.execute("BEGIN EXCLUSIVE")
+        for number in range(3):
+            Model({"text": f"answer {number}"})(f"question {number}")
+        all_is_written(cache)
+        other.execute("ROLLBACK")
+        Model()("another")
+        all_is_written(cache)
+        assert rows(tmp_path)[0] == 4
+        assert cache.problem is None
+        other.execute("BEGIN EXCLUSIVE")
+        Model()("last")
+        all_is_written(cache)
+        other.execute("ROLLBACK")
+
+    assert rows(tmp_path)[0] == 5
+    with model_cache(tmp_path):
+        assert [Model()(f"question {number}")[0] for number in range(3)] == ["answer 0", "answer 1", "answer 2"]
+
+
+def test_who_is_cancelled_while_it_looks_costs_nothing(tmp_path, model):
+    async def main():
+        with model_cache(tmp_path) as cache:
+            with cache._worker.lock:
+                task = asyncio.create_task(model.ask("a"))
+                await asyncio.sleep(0)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            assert await model.ask("a") == ({"text": "answer 1"}, "model")
+            assert await model.ask("a") == ({"text": "answer 1"}, "cache")
+            assert (cache.hits, cache.misses) == (1, 1)
+
+    asyncio.run(main())
+
+
+def test_what_was_closed_meanwhile_stays_closed(tmp_path, model):
+    async def main():
+        begun, go_on = asyncio.Event(), asyncio.Event()
+
+        async def call():
+            begun.set()
+            await go_on.wait()
+            return {"text": "late"}
+
+        with model_cache(tmp_path) as cache:
+            task = asyncio.create_task(recorded("chat", {}, call, identity="m"))
+            await begun.wait()
+        go_on.set()
+        assert await task == ({"text": "late"}, "model")
+        return cache
+
+    cache = asyncio.run(main())
+    assert asyncio.run(cache._worker.run(lambda: cache._file.get("key"))) is None
+    all_is_written(cache)
+    assert cache._file._database is None
+    assert rows(tmp_path)[0] == 0
+
+
+def test_the_folder_may_be_changed_meanwhile(tmp_path, model, monkeypatch):
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    cache = model_cache("cache")
+    os.chdir("other")
+    with cache:
+        model()
+    assert (tmp_path / "cache" / FILE).is_file()
 
 
 def test_a_folder_that_cannot_be_made_costs_no_run(tmp_path, model):
@@ -328,7 +479,7 @@ async def main():
         return {"text": "x"}
     for question in range(30):
         for text in (f"{sys.argv[2]} {question}", f"shared {question}"):
-            await recorded("chat", {"model": "m", "text": text}, call)
+            await recorded("chat", {"model": "m", "text": text}, call, identity="m")
 
 print("ready", flush=True)
 input()
@@ -361,7 +512,7 @@ def test_a_child_has_a_connection_of_its_own(tmp_path):
         "from giskard.checks.llm.cache import model_cache\n"
         "from giskard.checks.llm.recording import recorded\n"
         "async def call(): return {}\n"
-        "ask = lambda text: asyncio.run(recorded('chat', {'q': text}, call))[1]\n"
+        "ask = lambda text: asyncio.run(recorded('chat', {'q': text}, call, identity='m'))[1]\n"
         "with model_cache(sys.argv[1]) as cache:\n"
         "    print(ask('a'), flush=True)\n"
         "    child = os.fork()\n"
@@ -399,7 +550,7 @@ def test_a_cache_that_is_never_closed_warns_of_nothing(tmp_path):
 
 def test_a_cache_that_is_forgotten_lets_go_of_its_file(tmp_path):
     cache = ModelCache(tmp_path).open()
-    database = cache._database
+    database = cache._file._database
     del cache
     gc.collect()
 

@@ -1,6 +1,7 @@
 """Recording once and replaying: what is kept, what is found again, and what is said when it is not."""
 
 import asyncio
+import contextlib
 import contextvars
 import json
 import os
@@ -8,13 +9,14 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from giskard.checks.llm._cassette_file import CassetteFile, key_of
+from giskard.checks.llm._cassette_file import CassetteFile, Kept, News, Recording, _write, key_of
 from giskard.checks.llm.cassettes import (
     Cassette,
     CassetteError,
@@ -23,7 +25,9 @@ from giskard.checks.llm.cassettes import (
     cassette,
 )
 from giskard.checks.llm.errors import ModelCallError
+from giskard.checks.llm.fences import Fences
 from giskard.checks.llm.recording import Asked, recorded
+from giskard.checks.utils.files import locked
 
 
 class Model:
@@ -210,14 +214,72 @@ def test_pruning_takes_out_what_is_not_used(path, model):
 # --- the same call more than once --------------------------------------------------------
 
 
-def test_the_same_call_gives_its_recordings_in_order_and_then_the_last_again(path, model):
+def test_the_same_call_gives_its_recordings_in_the_order_of_the_calls(path, model):
     with cassette(path):
         assert [model("a")[0] for _ in range(3)] == ["answer 1", "answer 2", "answer 3"]
-    for mode in ("auto", "replay"):
+    for mode in ("auto", "replay", "strict"):
         with cassette(path, mode):
-            assert [model("a")[0] for _ in range(5)] == ["answer 1", "answer 2", "answer 3", "answer 3", "answer 3"]
+            assert [model("a")[0] for _ in range(3)] == ["answer 1", "answer 2", "answer 3"]
     assert model.calls == 3
     assert len(written(path)) == 1
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_call_more_than_was_recorded_is_not_recorded(path, model, times):
+    with cassette(path):
+        for _ in range(times):
+            model("a")
+    note = f"it is recorded {'once' if times == 1 else '2 times'}, and asked for once more"
+    with cassette(path, "replay") as tape:
+        for _ in range(times):
+            assert model("a")[1] == "cassette"
+        for _ in range(2):
+            with pytest.raises(ModelCallError, match=f"'replay': {note}. When the change is meant"):
+                model("a")
+    assert [str(call) for call in tape.missing] == [f"chat openai/m: 'a' ({note})"] * 2
+
+    with pytest.raises(CassetteMismatchError, match=f"1 call without a recording:\n  .* \\({note}\\)$"):  # noqa: SIM117
+        with cassette(path, "strict"):
+            for _ in range(times):
+                model("a")
+            with pytest.raises(ModelCallError):
+                model("a")
+    assert model.calls == times
+
+
+def test_a_call_more_than_was_recorded_is_made_and_recorded(path, model):
+    with cassette(path):
+        model("a")
+        model("b")
+    for more in (2, 3):
+        with pytest.warns(UnusedRecordingWarning), cassette(path) as tape:
+            assert [model("a")[1] for _ in range(more)] == ["cassette"] * (more - 1) + ["model"]
+            assert len(CassetteFile(path).read()) == 2
+        assert (len(tape.recorded), len(tape.replayed)) == (1, more - 1)
+
+    with cassette(path, "strict"):
+        assert [model("a")[0] for _ in range(3)] == ["answer 1", "answer 3", "answer 4"]
+        assert model("b")[0] == "answer 2"
+
+
+def test_a_call_more_that_two_record_at_once_is_recorded_once(path, model):
+    with cassette(path):
+        model("a")
+    question = Asked("chat", {"model": "openai/m", "messages": [{"role": "user", "content": "a"}]})
+
+    async def ask(tape):
+        async def call():
+            return {"text": f"of {tapes.index(tape)}"}, "model"
+
+        return [(await tape.answer(question, call))[0]["text"] for _ in range(3)]
+
+    tapes = [Cassette(path).open(), Cassette(path).open()]
+    for number, tape in enumerate(tapes):
+        assert asyncio.run(ask(tape)) == ["answer 1", f"of {number}", f"of {number}"]
+    tapes[1].close()
+    tapes[0].close()
+
+    assert [[answer["text"] for answer in item["answers"]] for item in written(path)] == [["answer 1", "of 0", "of 0"]]
 
 
 def test_two_of_the_same_at_the_same_time_are_two_recordings_in_the_order_of_the_calls(path):
@@ -242,7 +304,7 @@ def test_two_of_the_same_at_the_same_time_are_two_recordings_in_the_order_of_the
 
     assert [answer["text"] for answer in written(path)[0]["answers"]] == ["first", "second"]
     with cassette(path, "strict"):
-        assert [asyncio.run(main())[n][0]["text"] for n in (0, 1)] == ["first", "second"]
+        assert [answer["text"] for answer, _ in asyncio.run(main())] == ["first", "second"]
 
 
 def test_a_call_that_failed_is_not_recorded(path):
@@ -267,9 +329,12 @@ def test_what_one_caller_does_to_an_answer_is_its_own(path):
     with cassette(path):
         answer, _ = asyncio.run(model.ask())
         answer["list"].append(2)
-    with cassette(path, "replay"):
-        asyncio.run(model.ask())[0]["list"].append(3)
-        assert asyncio.run(model.ask())[0] == {"list": [1]}
+    tape = cassette(path, "replay")
+    for _ in range(2):
+        with tape:
+            answer, _ = asyncio.run(model.ask())
+            assert answer == {"list": [1]}
+            answer["list"].append(3)
 
 
 # --- the key -----------------------------------------------------------------------------
@@ -478,6 +543,81 @@ def test_who_replays_may_have_another_key_or_none(path, monkeypatch, key):
         tape.missing.clear()
 
 
+def test_what_is_a_secret_only_where_it_is_replayed_is_found(path, monkeypatch):
+    model = Model()
+    with cassette(path):
+        model("ask blue7whale11 and green3parrot5")
+    for name in ("A_KEY", "B_KEY", "C_KEY"):
+        monkeypatch.setenv(name, "blue7whale11" if name < "C" else "green3parrot5")
+        with cassette(path, "strict") as tape:
+            assert model("ask blue7whale11 and green3parrot5") == ("answer 1", "cassette")
+        assert len(tape.scrubbed) == 1
+
+    with pytest.warns(UnusedRecordingWarning), cassette(path, "record"):  # nor is it written again
+        model("ask blue7whale11 and green3parrot5")
+    assert [item["request"]["messages"][0]["content"] for item in written(path)] == [
+        "ask [secret] and [secret]",
+        "ask blue7whale11 and green3parrot5",
+    ]
+
+
+def test_each_machine_may_have_a_secret_of_its_own(path, monkeypatch):
+    model = Model()
+    monkeypatch.setenv("SHOP_KEY", "blue7whale11")
+    with cassette(path):
+        model("ask blue7whale11 and green3parrot5")
+    monkeypatch.setenv("SHOP_KEY", "green3parrot5")
+    with cassette(path, "strict"):
+        assert model("ask blue7whale11 and green3parrot5") == ("answer 1", "cassette")
+
+
+@pytest.mark.parametrize("key", ["test", "", "None", "blue7whale12"])
+def test_what_a_model_is_asked_about_a_recorded_secret_is_found(path, monkeypatch, key):
+    """The judge's prompt has a fence, which depends on what the target said, and that is [secret] when replayed."""
+    answers = Model({"text": "Your key is blue7whale11."})
+    judge = Model({"text": "bad"})
+
+    def conversation(text):
+        said = answers(f"key={text}", kind="target")[0]
+        fences = Fences()
+        return judge(fences.close(f"Look at {fences.fence(said)}\n\nand {fences.fence(f'key={text}')}.\nIs it good?"))
+
+    monkeypatch.setenv("SHOP_KEY", "blue7whale11")
+    with cassette(path):
+        assert conversation("blue7whale11") == ("bad", "model")
+    with cassette(path, "strict"):
+        assert conversation("blue7whale11") == ("bad", "cassette")
+    monkeypatch.setenv("SHOP_KEY", key)
+    with cassette(path, "strict"):
+        assert conversation(key) == ("bad", "cassette")
+
+
+def test_a_recording_stays_as_it_is_when_a_call_is_recorded_without_the_secret(path, monkeypatch):
+    model = Model()
+    monkeypatch.setenv("SHOP_KEY", "blue7whale11")
+    with cassette(path):
+        model("key=blue7whale11")
+    monkeypatch.delenv("SHOP_KEY")
+    with cassette(path):
+        assert [model("key=")[1], model("key=")[1]] == ["cassette", "model"]
+
+    (item,) = written(path)
+    assert item["request"]["messages"][0]["content"] == "key=[secret]"
+    assert item["secrets"] == ["request.messages[0].content"]
+    assert len(item["answers"]) == 2
+
+
+def test_a_secret_stands_for_no_sentence_and_no_lines(path, monkeypatch):
+    monkeypatch.setenv("SHOP_KEY", "blue7whale11")
+    with cassette(path):
+        Model()("key blue7whale11 end")
+    monkeypatch.delenv("SHOP_KEY")
+    with pytest.warns(UnusedRecordingWarning), cassette(path, "replay"):
+        for text in ("key a b end", "key a\nb end", 'key a"b end', "key a end of it", "a key a end"):
+            with pytest.raises(ModelCallError):
+                Model()(text)
+
+
 def test_a_missing_call_shows_no_secret(path, model, monkeypatch):
     monkeypatch.setenv("SHOP_API_KEY", "hunter2hunter2")
     with cassette(path):
@@ -684,6 +824,45 @@ def test_what_could_not_be_written_is_tried_again_at_the_end(tmp_path, model):
         model("a")
 
 
+def test_what_fails_in_the_middle_is_not_half_written(tmp_path):
+    class Full:
+        """A file on a disk that is full after ten bytes."""
+
+        def __init__(self, data):
+            self.data = data
+
+        def seek(self, *_):
+            return len(self.data)
+
+        def write(self, data):
+            room = 10 - len(self.data)
+            if room <= 0:
+                raise OSError("No space left on device")
+            self.data += bytes(data[:room])
+            return room
+
+        def truncate(self, size):
+            self.data = self.data[:size]
+
+    file = Full(b"before\n")
+    with pytest.raises(OSError, match="No space"):
+        _write(file, b"a line and more\n")
+    assert file.data == b"before\n"
+
+
+def test_the_folder_may_be_changed_within_the_block(tmp_path, model, monkeypatch):
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with cassette("x.json"):
+        os.chdir("other")
+        model("a")
+        os.chdir("..")
+        model("b")
+        os.chdir("other")
+    assert os.listdir(tmp_path / "other") == []
+    assert len(written(tmp_path / "x.json")) == 2
+
+
 # --- crashes -----------------------------------------------------------------------------
 
 CRASH = """
@@ -733,6 +912,175 @@ def test_what_was_being_written_in_a_crash_is_left_out(path, left):
     assert [source for _, source in answers] == ["cassette"] * 2
     assert len(written(path)) == 2
     assert os.listdir(path.parent) == ["x.json"]
+
+
+# --- the loop ----------------------------------------------------------------------------
+
+
+async def until_it_waits(tape):
+    """Go on until the answer of a call is to be written, and then for a while."""
+    while not tape._unwritten:
+        await asyncio.sleep(0)
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def test_no_loop_waits_for_the_lock_of_the_file(path, model):
+    async def main():
+        with cassette(path) as tape:
+            with locked(path):
+                tasks = [asyncio.create_task(model.ask(text)) for text in "ab"]
+                await until_it_waits(tape)
+                assert not any(task.done() for task in tasks)  # a crash now would lose the answers
+                assert not path.with_name("x.json.new").exists()
+            await asyncio.gather(*tasks)
+            assert len(path.with_name("x.json.new").read_bytes().splitlines()) == 3
+
+    asyncio.run(main())
+    with cassette(path, "strict"):
+        assert [model(text)[1] for text in "ab"] == ["cassette"] * 2
+
+
+def test_who_is_cancelled_loses_no_answer(path, model):
+    async def main():
+        with cassette(path) as tape:
+            with locked(path):
+                task = asyncio.create_task(model.ask("a"))
+                await until_it_waits(tape)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            assert (await model.ask("a"))[0] == {"text": "answer 2"}
+            assert len(path.with_name("x.json.new").read_bytes().splitlines()) == 3
+
+    asyncio.run(main())
+    with cassette(path, "strict"):
+        assert [model("a")[0] for _ in "ab"] == ["answer 1", "answer 2"]
+
+
+def test_a_loop_that_ends_meanwhile_loses_no_answer(path, model):
+    async def main():
+        task = asyncio.create_task(model.ask("a"))
+        await until_it_waits(tape)
+        return task
+
+    with cassette(path) as tape, contextlib.ExitStack() as stack:
+        stack.enter_context(locked(path))
+        assert asyncio.run(main()).cancelled()
+        stack.close()
+    with cassette(path, "strict"):
+        assert model("a")[0] == "answer 1"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_and_its_parent_may_both_record(path):
+    code = textwrap.dedent(
+        """
+        import asyncio, os, sys
+        from giskard.checks.llm.cassettes import cassette
+        from giskard.checks.llm.recording import recorded
+
+        def ask(text):
+            async def call():
+                return {"text": text}
+            asyncio.run(recorded("chat", {"q": text}, call))
+
+        with cassette(sys.argv[1]):
+            ask("before")
+            child = os.fork()
+            ask("both")
+            ask("child" if child == 0 else "parent")
+            if child:
+                os.waitpid(child, 0)
+        """
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code, path], check=True)
+
+    assert {item["request"]["q"]: len(item["answers"]) for item in written(path)} == {
+        "before": 1,
+        "both": 1,
+        "child": 1,
+        "parent": 1,
+    }
+
+
+# --- big ones ----------------------------------------------------------------------------
+
+MANY = 10_000
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory):
+    """A cassette with ten thousand calls, of which each has a secret in it."""
+    path = tmp_path_factory.mktemp("big") / "x.json"
+    text = "some words of a conversation that a judge reads, " * 10
+    file = CassetteFile(path)
+    file.append(
+        *(
+            News(
+                "run",
+                0,
+                Recording(
+                    Asked("chat", {"model": "m", "text": f"{n} [secret] {text}"}), [Kept({"text": str(n)})], ("text",)
+                ),
+            )
+            for n in range(MANY)
+        )
+    )
+    file.merge()
+    return path, text
+
+
+def test_a_big_cassette_is_read_and_replayed_in_seconds(big, monkeypatch):
+    path, text = big
+    monkeypatch.setenv("SHOP_KEY", "blue7whale11")
+
+    async def main(key, numbers):
+        return [(await recorded("chat", {"model": "m", "text": f"{n} {key} {text}"}, nobody))[0] for n in numbers]
+
+    start = time.perf_counter()
+    with cassette(path, "strict"):
+        assert asyncio.run(main("blue7whale11", range(MANY))) == [{"text": str(n)} for n in range(MANY)]
+    with cassette(path, "replay") as tape:
+        assert asyncio.run(main("none", range(0, MANY, 100))) == [{"text": str(n)} for n in range(0, MANY, 100)]
+        for _ in range(20):
+            with pytest.raises(ModelCallError, match="the nearest recording differs in text"):
+                asyncio.run(main("none", [MANY]))
+        tape._shelves.clear()
+    assert time.perf_counter() - start < 40
+
+
+def test_a_big_cassette_is_added_to_in_seconds(big, tmp_path):
+    path = tmp_path / "x.json"
+    path.write_bytes(big[0].read_bytes())
+
+    async def main():
+        async def call():
+            return {"text": "new"}
+
+        for n in range(500):
+            await recorded("chat", {"model": "m", "text": f"new {n}"}, call)
+
+    start = time.perf_counter()
+    with pytest.warns(UnusedRecordingWarning), cassette(path):
+        asyncio.run(main())
+    assert time.perf_counter() - start < 40
+    assert len(written(path)) == MANY + 500
+
+
+def test_the_same_call_made_often_is_not_told_at_ever_greater_length(path, model):
+    with cassette(path):
+        for _ in range(300):
+            model("a")
+        lines = path.with_name("x.json.new").read_bytes().splitlines()
+    assert len(lines) == 301
+    assert len(lines[-1]) < len(lines[2]) + 10
+    with cassette(path, "strict"):
+        assert [model("a")[0] for _ in range(300)] == [f"answer {n}" for n in range(1, 301)]
+
+
+async def nobody():
+    raise AssertionError("nobody is to be asked")
 
 
 # --- many at once ------------------------------------------------------------------------
@@ -885,3 +1233,15 @@ def test_it_is_a_decorator(path, model):
     assert (twice.__name__, twice.__doc__) == ("twice", "Says so.")
     assert [twice("a"), twice("a")] == [("answer 1", "model"), ("answer 1", "cassette")]
     assert asyncio.run(later("a")) == ({"text": "answer 1"}, "cassette")
+
+
+def test_a_generator_is_refused(path):
+    def fixture():
+        yield
+
+    async def later():
+        yield
+
+    for function in (fixture, later):
+        with pytest.raises(TypeError, match="is a generator, which runs after the call: use `with cassette"):
+            cassette(path)(function)

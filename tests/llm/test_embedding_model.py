@@ -80,10 +80,24 @@ def test_failures_are_told_and_tried_as_those_of_generators(server):
     assert embed(asking(server), "x").usage.calls == 3  # type: ignore[union-attr]
 
     server.script(serving.error(401, f"bad key {KEY}"))
-    with pytest.raises(ModelCallError, match="set OPENAI_API_KEY") as caught:
+    with pytest.raises(ModelCallError, match="check the api_key") as caught:
         embed(asking(server), "x")
     assert caught.value.kind == "authentication"
     assert KEY not in str(caught.value)
+
+
+def test_headers_go_along_and_no_key_goes_where_none_was_meant_to(server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("MY_TOKEN", "a-token-012345")
+    model = asking(server, api_key=None, headers={"X-Gateway": "${MY_TOKEN}"})
+
+    embed(model, "x")
+
+    sent = server.requests[0].headers
+    assert sent["x-gateway"] == "a-token-012345"
+    assert "authorization" not in sent
+    assert model.request_options == {"headers": ["x-gateway"]}
+    assert json.loads(model.model_dump_json())["headers"] == {"X-Gateway": "${MY_TOKEN}"}
 
 
 def test_local_servers_are_one_line(server, monkeypatch):

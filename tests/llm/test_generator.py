@@ -1,19 +1,23 @@
 """The real client against a real server on loopback."""
 
 import asyncio
-import copy
 import json
-import pickle
+import os
 import threading
-import time
+import warnings
+import weakref
+from types import SimpleNamespace
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from giskard.checks.core.mixin import BaseGenerator
+from giskard.checks.llm import _chat
+from giskard.checks.llm._addresses import Address
+from giskard.checks.llm._options import Options
 from giskard.checks.llm.errors import ModelCallError
-from giskard.checks.llm.generator import Generator, generator_of
-from giskard.checks.llm.types import Completion, GenerationParams, GeneratorLike, Message
+from giskard.checks.llm.generator import Generator, _open
+from giskard.checks.llm.schemas import schema_text
+from giskard.checks.llm.types import Completion, GenerationParams, Message
 from tests.llm import server as serving
 from tests.llm.server import ModelServer
 
@@ -46,6 +50,15 @@ def asking(server: ModelServer, model: str = "openai/gpt-4o-mini", **fields) -> 
 
 def ask(generator: Generator, messages=HELLO, **params) -> Completion:
     return asyncio.run(generator.complete(messages, GenerationParams(**params) if params else None))
+
+
+def ask_all(generator: Generator, *formats: type[BaseModel]) -> list[Completion]:
+    """The answers in these formats, one after the other in one loop."""
+
+    async def all_of_them():
+        return [await generator.complete(HELLO, GenerationParams(response_format=format)) for format in formats]
+
+    return asyncio.run(all_of_them())
 
 
 def failure(generator: Generator, **params) -> ModelCallError:
@@ -116,6 +129,146 @@ def test_what_a_model_does_not_take_is_left_out(server):
     assert server.requests[0].body["max_completion_tokens"] == 50
 
 
+@pytest.mark.parametrize(
+    ("effort", "sent"), [(None, True), ("none", True), ("low", False)], ids=["by default", "none", "low"]
+)
+def test_a_temperature_goes_to_a_model_that_may_think_when_it_does_not(server, effort, sent):
+    extra = {} if effort is None else {"reasoning_effort": effort}
+
+    ask(asking(server, "openai/gpt-5.1", temperature=0.3, top_p=0.9, extra=extra))
+
+    body = server.requests[0].body
+    assert ("temperature" in body, "top_p" in body) == (sent, sent)
+    assert body.get("reasoning_effort") == effort
+
+
+def test_a_temperature_is_left_out_for_a_model_of_anthropic_that_takes_none(server):
+    ask(asking(server, "anthropic:claude-opus-4-7", base_url=server.root, temperature=0.3, max_tokens=50))
+
+    assert "temperature" not in server.requests[0].body
+
+
+def test_warnings_of_others_are_not_lost_while_a_request_is_written(server):
+    async def warned():
+        call = asyncio.create_task(asking(server, "openai/gpt-5-mini", temperature=0.5).complete(HELLO))
+        count = 0
+        while not call.done():
+            warnings.warn("mine", UserWarning, stacklevel=1)
+            count += 1
+            await asyncio.sleep(0)
+        return count
+
+    asyncio.run(asking(server).complete(HELLO))  # the library is imported
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        filters = list(warnings.filters)
+        count = asyncio.run(warned())
+        assert warnings.filters == filters
+
+    assert {str(warning.message) for warning in seen} == {"mine"}
+    assert len(seen) == count
+
+
+def count_forms(monkeypatch) -> list[str]:
+    """The models of which a request is written from now on."""
+    models: list[str] = []
+    write = _chat._new_form
+
+    def counted(address, *key):
+        models.append(address.model)
+        return write(address, *key)
+
+    monkeypatch.setattr(_chat, "_new_form", counted)
+    return models
+
+
+def test_first_calls_at_one_time_write_their_request_once(server, monkeypatch):
+    models = count_forms(monkeypatch)
+    generator = asking(server)
+
+    async def fifty():
+        await generator._opened(_open)  # so that all of them come to the request at once
+        return await asyncio.gather(*[generator.complete(HELLO) for _ in range(50)])
+
+    assert all(answer.text for answer in asyncio.run(fifty()))
+    assert models == ["gpt-4o-mini"]
+
+
+def test_a_request_that_is_being_written_is_there_for_the_others_when_one_gives_up(server, monkeypatch):
+    models = count_forms(monkeypatch)
+    generator = asking(server)
+
+    async def some():
+        await generator._opened(_open)  # so that all of them come to the request at once
+        tasks = [asyncio.create_task(generator.complete(HELLO)) for _ in range(5)]
+        while not models:
+            await asyncio.sleep(0)
+        tasks[0].cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    first, *others = asyncio.run(some())
+
+    assert isinstance(first, asyncio.CancelledError)
+    assert all(answer.text for answer in others)
+    assert models == ["gpt-4o-mini"]
+
+
+def test_a_request_that_cannot_be_written_fails_all_that_wait_and_is_tried_anew_by_the_next(server, monkeypatch):
+    models = count_forms(monkeypatch)
+    generator = asking(server)
+    params = GenerationParams(response_format=Opaque)
+
+    async def some():
+        await generator._opened(_open)  # so that all of them come to the request at once
+        failed = await asyncio.gather(*[generator.complete(HELLO, params) for _ in range(5)], return_exceptions=True)
+        assert models == ["gpt-4o-mini"]
+        return failed + await asyncio.gather(generator.complete(HELLO, params), return_exceptions=True)
+
+    errors = asyncio.run(some())
+
+    assert all(isinstance(error, ModelCallError) and "JsonSchema" in error.message for error in errors)
+    assert len(set(map(id, errors))) == 6
+    assert len(models) == 2
+
+
+def test_extra_and_top_p_are_sent_as_they_are(server):
+    generator = asking(server, top_p=0.5, extra={"reasoning_effort": "low", "provider": {"order": ["a"]}})
+
+    ask(generator)
+    ask(generator, temperature=0.1)
+
+    for request in server.requests:
+        assert request.body["top_p"] == 0.5
+        assert request.body["provider"] == {"order": ["a"]}
+        assert request.body["reasoning_effort"] == "low"
+    assert server.requests[1].body["temperature"] == 0.1
+
+
+def test_extra_and_headers_go_to_anthropic_too(server):
+    headers = {"anthropic-beta": "one"}
+    generator = asking(
+        server, "anthropic:claude-sonnet-5-5", base_url=server.root, extra={"service_tier": "auto"}, headers=headers
+    )
+
+    ask(generator)
+
+    assert server.requests[0].body["service_tier"] == "auto"
+    assert "one" in server.requests[0].headers["anthropic-beta"]
+
+
+@pytest.mark.parametrize(("setting", "field"), [("extra_body", "extra"), ("extra_headers", "headers")])
+def test_what_a_provider_has_no_place_for_is_a_failure_and_is_not_lost(setting, field):
+    from giskard.checks.llm._asking import settings_of
+
+    model = SimpleNamespace(profile={}, unsupported_settings=frozenset({setting, "seed", "max_retries"}))
+    options, address = Options(seed=1, extra='{"a": 1}'), Address("some", "model", headers=(("X-A", "1"),))
+
+    with pytest.raises(ModelCallError, match=f"takes no {field}") as caught:
+        settings_of(model, options, address)  # type: ignore[arg-type]
+    assert caught.value.kind == "config"
+    assert settings_of(model, Options(seed=1, top_p=0.1), Address("some", "model")) == {"top_p": 0.1}  # type: ignore[arg-type]
+
+
 def test_one_conversation_after_another_gets_its_own_messages(server):
     generator = asking(server)
 
@@ -140,6 +293,7 @@ def test_a_schema_is_asked_for_strictly_where_it_can_be(server):
     assert wanted["strict"] is True
     assert wanted["schema"]["required"] == ["passed", "reason"]
     assert wanted["schema"]["additionalProperties"] is False
+    assert "What a judge says." not in json.dumps(wanted)
     assert Verdict.model_validate_json(answer.text or "").passed is True
 
 
@@ -174,29 +328,65 @@ def test_a_server_that_takes_no_schema_finds_it_in_the_prompt_and_is_not_asked_f
     server.script(serving.error(400, "Unsupported parameter: 'response_format' of type 'json_schema'"))
     generator = asking(server, "qwen3:8b")
 
-    first = ask(generator, response_format=Verdict)
-    ask(generator, response_format=Loose)
+    first, _ = ask_all(generator, Verdict, Loose)
 
     refused, prompted, later = server.requests
     assert "response_format" in refused.body
     assert "response_format" not in prompted.body
     assert prompted.texts[-1].startswith("Hello?\n\n")
-    assert json.dumps(Verdict.model_json_schema()) in prompted.texts[-1]
+    assert schema_text(Verdict) in prompted.texts[-1]
     assert "response_format" not in later.body
-    assert json.dumps(Loose.model_json_schema()) in later.texts[-1]
+    assert schema_text(Loose) in later.texts[-1]
     assert first.usage is not None
     assert first.usage.calls == 2
 
 
 def test_a_schema_that_is_refused_itself_leaves_the_others_as_they_are(server):
     server.script(serving.error(400, "Invalid schema for response_format 'Loose': 'additionalProperties' is required"))
-    generator = asking(server)
 
-    ask(generator, response_format=Loose)
-    ask(generator, response_format=Verdict)
-    ask(generator, response_format=Loose)
+    ask_all(asking(server), Loose, Verdict, Loose)
 
     assert ["response_format" in request.body for request in server.requests] == [True, False, True, False]
+
+
+def test_a_schema_is_given_up_only_when_there_is_an_answer_without_it(server):
+    quoted = serving.error(400, "cannot read: 'is response_format a guided grammar?'")
+    server.script(quoted, serving.error(400, "cannot read it either"))
+    generator = asking(server)
+
+    async def both():
+        with pytest.raises(ModelCallError, match="cannot read it either"):
+            await generator.complete(HELLO, GenerationParams(response_format=Verdict))
+        await generator.complete(HELLO, GenerationParams(response_format=Verdict))
+
+    asyncio.run(both())
+
+    assert ["response_format" in request.body for request in server.requests] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "words", ["I read: 'a guided tour of English grammar'", "a JSON schema is what you ask about; I read no such thing"]
+)
+def test_words_of_a_prompt_that_a_server_quotes_are_no_reason_to_give_up_schemas(server, words):
+    server.script(serving.error(400, words))
+
+    failure(asking(server), response_format=Verdict)
+
+    assert len(server.requests) == 1
+
+
+def test_classes_that_were_refused_are_not_kept_alive(server):
+    server.script(serving.error(400, "Invalid schema for response_format 'Verdict'"))
+
+    async def refused():
+        generator = asking(server)
+        await generator.complete(HELLO, GenerationParams(response_format=Verdict))
+        client, _ = await generator._opened(_open)
+        return client._refused
+
+    found = asyncio.run(refused())
+    assert set(found) == {Verdict}
+    assert isinstance(found, weakref.WeakSet)
 
 
 def test_another_bad_request_is_no_reason_to_ask_differently(server):
@@ -318,16 +508,6 @@ def test_the_environment_is_read_when_the_model_is_asked(server, monkeypatch):
     assert [r.headers["authorization"] for r in server.requests] == ["Bearer first-key", "Bearer second-key"]
 
 
-def test_the_key_of_openai_goes_to_no_other_server(server, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-
-    ask(Generator(model="Qwen/Qwen3-8B", base_url=server.url))
-    ask(Generator(model="vllm/Qwen/Qwen3-8B", base_url=server.url))
-
-    assert [request.body["model"] for request in server.requests] == ["Qwen/Qwen3-8B", "Qwen/Qwen3-8B"]
-    assert not any(KEY in json.dumps(request.headers) for request in server.requests)
-
-
 def test_anthropic_streams_when_its_answer_may_be_long_and_does_not_when_it_is_short(server):
     server.default = serving.claude("Bonjour.")
     generator = asking(server, "anthropic:claude-sonnet-5-5", base_url=server.root)
@@ -388,6 +568,36 @@ def test_an_unknown_provider_is_a_mistake_of_the_configuration(name):
 
 
 @pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("azure/gpt-5", "AZURE_OPENAI_ENDPOINT"),
+        ("bedrock/anthropic.claude", "pip install 'pydantic-ai-slim[bedrock]'"),
+        ("cohere/command-r", "pip install 'pydantic-ai-slim[cohere]'"),
+    ],
+)
+def test_a_provider_that_is_not_configured_or_not_installed_is_not_an_unknown_one(monkeypatch, name, words):
+    for variable in [name for name in os.environ if name.startswith(("AZURE_", "AWS_", "CO_"))]:
+        monkeypatch.delenv(variable)
+
+    error = failure(Generator(model=name))
+
+    assert (error.kind, error.retryable) == ("config", False)
+    assert words in str(error)
+    assert "no provider" not in str(error)
+
+
+def test_a_provider_without_its_key_says_which_variable_that_is(monkeypatch):
+    for variable in [name for name in os.environ if name.startswith("AZURE_")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://example.openai.azure.com/openai/v1")
+
+    error = failure(Generator(model="azure/gpt-5"))
+
+    assert error.kind == "authentication"
+    assert "set AZURE_OPENAI_API_KEY" in str(error)
+
+
+@pytest.mark.parametrize(
     ("name", "variable"), [("gpt-5-mini", "OPENAI_API_KEY"), ("anthropic/claude-sonnet-5-5", "ANTHROPIC_API_KEY")]
 )
 def test_without_a_key_the_message_says_which_variable_to_set(monkeypatch, name, variable):
@@ -399,80 +609,14 @@ def test_without_a_key_the_message_says_which_variable_to_set(monkeypatch, name,
     assert f"set {variable}" in str(error)
 
 
-# --- as an object ------------------------------------------------------------------------
-
-
-def test_it_is_saved_and_loaded_without_its_key(server):
-    generator = asking(server, temperature=0.5, requests_per_minute=60.0)
-
-    saved = generator.model_dump_json()
-    loaded = BaseGenerator.model_validate(json.loads(saved))
-
-    assert isinstance(loaded, Generator)
-    assert loaded.api_key is None
-    assert loaded == generator.model_copy(update={"api_key": None})
-    for text in (saved, json.dumps(generator.model_dump()), repr(generator), str(generator)):
-        assert KEY not in text
-    assert json.loads(saved)["kind"] == "generator"
-
-
-def test_a_mistake_in_its_fields_shows_no_key():
-    with pytest.raises(ValidationError) as caught:
-        Generator(model="gpt-5", api_key=12345678901234567890)  # type: ignore[arg-type]
-    assert "123456789" not in str(caught.value)
-    with pytest.raises(ValidationError) as caught:
-        Generator(model="gpt-5", base_url=f"http://me:{KEY}@localhost/v1")
-    assert KEY not in str(caught.value)
-    assert "api_key" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"model": ""},
-        {"model": "  "},
-        {"model": "openai/"},
-        {"model": "gpt-5", "base_url": "localhost:8000"},
-        {"model": "gpt-5", "timeout": 0},
-        {"model": "gpt-5", "max_retries": -1},
-        {"model": "gpt-5", "requests_per_minute": 0},
-        {"model": "gpt-5", "max_concurrency": 0},
-        {"model": "gpt-5", "temperature": -0.1},
-        {"model": "gpt-5", "temprature": 0.1},
-    ],
-)
-def test_fields_that_make_no_sense_are_refused(fields):
-    with pytest.raises(ValidationError):
-        Generator(**fields)
-
-
-def test_one_name_is_one_object():
-    assert generator_of("openai/gpt-5-mini") is generator_of("openai/gpt-5-mini")
-    assert generator_of("openai/gpt-5-mini") == Generator(model="openai/gpt-5-mini")
-    assert isinstance(generator_of("gpt-5"), GeneratorLike)
-    with pytest.raises(ValidationError, match="a name without one is OpenAI's"):
-        generator_of(" ")
-
-
-def test_copies_ask_as_well(server):
-    generator = asking(server)
-    ask(generator)
-
-    for other in (copy.copy(generator), copy.deepcopy(generator), pickle.loads(pickle.dumps(generator))):
-        assert ask(other).text
-    assert len(server.requests) == 4
-
-
 # --- time --------------------------------------------------------------------------------
 
 
 def test_the_timeout_holds_for_the_call_and_its_tries(server):
     server.default = serving.held()
-    began = time.monotonic()
 
     error = failure(asking(server, timeout=0.3))
 
-    assert time.monotonic() - began < 5
     assert (error.kind, error.retryable) == ("timeout", True)
     assert "0.3 s" in str(error)
     assert error.usage is not None
@@ -506,11 +650,9 @@ def test_a_call_that_is_cancelled_ends_at_once_and_the_next_one_works(server):
     async def cancelled():
         task = asyncio.create_task(generator.complete(HELLO))
         await server.arrival(1)
-        began = time.monotonic()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await task
-        assert time.monotonic() - began < 1
+            await task  # the server still holds its answer
         return await generator.complete(HELLO)
 
     assert asyncio.run(cancelled()).text

@@ -1,6 +1,8 @@
 """The door of all calls to the outside: who answers, and what passes."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -9,7 +11,7 @@ from giskard.checks import FnCheck, Scenario
 from giskard.checks.llm import recording
 from giskard.checks.llm.cache import model_cache
 from giskard.checks.llm.cassettes import cassette
-from giskard.checks.llm.recording import active, recorded
+from giskard.checks.llm.recording import Worker, active, recorded
 
 
 class Model:
@@ -25,7 +27,7 @@ class Model:
             return {"text": f"{text} {self.calls}"}
 
         request = {"model": "m", "messages": [{"role": "user", "content": text}], **request}
-        return await recorded(kind, request, call, sample)
+        return await recorded(kind, request, call, sample, identity="m")
 
 
 @pytest.fixture
@@ -194,3 +196,49 @@ def test_what_is_set_for_all_is_the_last_to_be_asked(tmp_path, model):
         recording.set_recorder_for_all(None)
         common.close()
     assert not active()
+
+
+# --- the thread for files ----------------------------------------------------------------
+
+
+def test_work_is_done_in_order_in_one_thread_and_by_any_loop():
+    worker, done = Worker(), []
+
+    async def main(start):
+        return await asyncio.gather(*(worker.run(lambda n=n: done.append(n) or threading.get_ident()) for n in start))
+
+    threads = {*asyncio.run(main(range(50))), *asyncio.run(main(range(50, 100)))}
+
+    assert done == list(range(100))
+    assert len(threads) == 1
+    assert threading.get_ident() not in threads
+    worker.end()
+    worker.end()
+    assert worker.submit(lambda: 3).result() == 3
+    worker.end()
+
+
+def test_what_work_raises_comes_out():
+    worker = Worker()
+
+    def fails():
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        asyncio.run(worker.run(fails))
+    worker.end()
+
+
+def test_work_is_done_also_when_the_interpreter_ends():
+    code = (
+        "import atexit\n"
+        "from giskard.checks.llm.recording import Worker\n"
+        "def fails(): raise KeyError('mine')\n"
+        "def late():\n"
+        "    print(worker.submit(lambda: 'late').result(), worker.submit(fails).exception())\n"
+        "worker = Worker()\n"
+        "atexit.register(late)\n"
+        "worker.submit(lambda: print('early'))\n"
+    )
+    done = subprocess.run([sys.executable, "-X", "dev", "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("early\nlate 'mine'\n", "")

@@ -84,11 +84,68 @@ def test_the_longer_of_two_values_is_taken_out_as_a_whole(monkeypatch):
     assert without_secrets("hunter2hunter2-more")[0] == "[secret]"
 
 
-@pytest.mark.parametrize("value", ["1", "test", "assistant", "changeme", ""])
-def test_words_are_no_secrets_of_the_environment(monkeypatch, value):
+ORDINARY = [
+    "",
+    "1",
+    "true",
+    "test",
+    "assistant",
+    "changeme",
+    "placeholder",
+    "authentication",
+    "Authorization",
+    "EMPTY",
+    "lm-studio",
+    "not-needed",
+    "no-key-required",
+    "your-api-key-here",
+    "conversation_id",
+    "conversationId",
+    "customer reference",
+    "us-east-1",
+    "gpt-4o-mini",
+    "openai/gpt-5-mini",
+    "127.0.0.1:8080",
+    "2024-01-01",
+    "-" * 40,
+    "00000000-0000-0000-0000-000000000000",
+]
+
+
+@pytest.mark.parametrize("name", ["API_KEY", "SORT_KEY", "SOME_TOKEN", "SOME_SECRET", "DB_PASSWORD"])
+@pytest.mark.parametrize("value", ORDINARY)
+def test_words_are_no_secrets_of_the_environment(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    request = {"role": "assistant", "content": f"1 test is true, changeme: {value}, and {value}."}
+
+    assert without_secrets(request) == (request, [])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "S3cret!pass",
+        "Tr0ub4dor&3",
+        "3f2b8c1d9e",
+        "aZbQxRtPlKmN",
+        "qwzxkjhgfdsp",
+        "202401011200003",
+        "correct-horse-battery-staple",
+        "correct horse battery staple",
+        "3f2b8c1d-0a5e-4c1b-9e2f-7d6c5b4a3f2e",
+    ],
+)
+def test_what_is_no_word_is_a_secret_of_the_environment(monkeypatch, value):
     monkeypatch.setenv("SOME_TOKEN", value)
 
-    assert without_secrets({"role": "assistant", "content": "1 test, changeme"})[1] == []
+    assert without_secrets(f"It is {value}.")[0] == "It is [secret]."
+
+
+@pytest.mark.parametrize("form", ['pa\\"ss1word\\\\x', "pa%22ss1word%5Cx"], ids=["JSON", "address"])
+def test_a_secret_is_taken_out_as_it_stands_in_json_and_in_an_address(monkeypatch, form):
+    monkeypatch.setenv("SOME_PASSWORD", 'pa"ss1word\\x')
+
+    assert without_secrets(f"<{form}>")[0] == "<[secret]>"
 
 
 def test_other_variables_are_no_secrets(monkeypatch):

@@ -1,6 +1,7 @@
 """Agents of other packages: small fakes that are called as the real ones are, and pydantic-ai itself."""
 
 import asyncio
+import gc
 import sys
 import threading
 import types
@@ -375,6 +376,30 @@ def test_streams_are_read_to_their_end():
 
     assert ask(AgentTarget(Agent(), "chat")).outputs == "hello"
     assert ask(AgentTarget(Agent())).outputs == "hello"
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_coroutine_that_an_agent_forgot_to_await_is_an_error_and_closed(is_async):
+    async def inner():
+        return "never"
+
+    async def outer():
+        return inner()
+
+    class Forgets:
+        if is_async:
+
+            async def arun(self, question):
+                return inner()
+        else:
+
+            def run(self, question):
+                return outer()
+
+    with pytest.raises(TargetError, match=r"gave the coroutine '.*inner' that nobody awaited") as caught:
+        ask(AgentTarget(Forgets()))
+    assert caught.value.kind == "bad_type"
+    gc.collect()  # a warning that something was never awaited would be an error
 
 
 def test_an_agent_of_its_own_for_each_attempt():

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import errno
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -332,6 +333,52 @@ def test_what_a_command_leaves_behind_ends_with_it(tmp_path):
 
     assert turn.outputs == "started"
     assert_gone(pids)
+
+
+LEFT_THE_GROUP = """
+import subprocess, sys, time
+below = "import os, subprocess, sys; subprocess.Popen(['sleep', '600']); print(os.getpid(), flush=True); input()"
+child = subprocess.Popen(
+    [sys.executable, "-c", below], start_new_session=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+)
+with open(os.environ["FILE"], "w") as file:
+    file.write(f"{os.getpid()} {child.stdout.readline()}")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of what is below a process")
+@pytest.mark.parametrize("ends", ["time.sleep(600)", "while True: print('x' * 1000)"], ids=["time", "output"])
+@pytest.mark.parametrize("listens", ["", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"])
+def test_what_left_the_group_of_a_command_that_is_stopped_ends_with_it(ends, listens, tmp_path):
+    pids = tmp_path / "pids"
+    code = f"import os\n{listens}\n{LEFT_THE_GROUP}\n{ends}"
+    target = CommandTarget(python(code), env={"FILE": str(pids)}, timeout=3, max_bytes=1_000)
+    files = len(os.listdir("/proc/self/fd"))
+
+    with pytest.raises((LimitExceededError, TargetError)):
+        ask(target)
+    assert_gone(pids)
+    assert len(os.listdir("/proc/self/fd")) <= files
+    assert all(not is_alive(int(pid)) for pid in started_with(pids))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process was started with")
+def test_a_daemon_goes_on(tmp_path):
+    pids = tmp_path / "pids"
+    code = """
+import os, time
+reads, writes = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    os.closerange(0, 3)
+    os.write(writes, b"x")
+    time.sleep(600)
+os.read(reads, 1)
+"""
+    ask(CommandTarget(python(code), env={"FILE": str(pids)}))
+    (daemon,) = map(int, started_with(pids))
+    assert is_alive(daemon)
+    os.kill(daemon, signal.SIGKILL)
 
 
 def test_too_much_output_ends_it():

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, cast, get_args
 from unittest import TestCase
 
@@ -120,9 +120,8 @@ class CassettePlugin:
 
     def _account(self, plan: _Plan, tape: Cassette, *, ended: bool) -> dict[str, Any]:
         """What happened, as plain data."""
-        path = os.path.relpath(plan.path, self._config.rootpath)
         return {
-            "path": path if not path.startswith("..") else str(plan.path),
+            "path": _shown_path(plan.path, self._config.rootpath),
             "recorded": len(tape.recorded),
             "scrubbed": len(tape.scrubbed),
             "missing": [str(one) for one in tape.missing],
@@ -130,6 +129,12 @@ class CassettePlugin:
             # A test that failed may not have come to ask for the rest; one in strict mode fails because of it.
             "judged": ended and not (plan.mode == "strict" and plan.alone),
         }
+
+
+def _shown_path(path: PurePath, root: PurePath) -> str:
+    """A path from the root of the tests on; the whole of it when it is elsewhere, such as on another drive."""
+    whole = type(path)(os.path.normpath(path))
+    return str(whole.relative_to(root) if whole.is_relative_to(root) else whole)
 
 
 def _given(item: pytest.Item, marker: pytest.Mark) -> tuple[Path, CassetteMode | None] | str:

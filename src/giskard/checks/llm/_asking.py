@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, cast
+from weakref import WeakSet
 
 from pydantic import BaseModel
 
@@ -14,6 +16,7 @@ from giskard.checks.core.models import construct
 from giskard.checks.core.usage import Usage
 from giskard.checks.llm._addresses import Address
 from giskard.checks.llm._failures import refused, refuses_format
+from giskard.checks.llm._options import Options
 from giskard.checks.llm._pydantic_ai import (
     Model,
     ModelRequestParameters,
@@ -27,16 +30,15 @@ from giskard.checks.llm._pydantic_ai import (
 from giskard.checks.llm._tries import Tries
 from giskard.checks.llm.cost import cost_of
 from giskard.checks.llm.errors import ModelCallError
-from giskard.checks.llm.types import Completion, GenerationParams, Message
+from giskard.checks.llm.schemas import schema_of, schema_text
+from giskard.checks.llm.types import Completion, Message
 from giskard.checks.utils.lazy import json
 
 __all__ = ["LibraryClient", "output_parameters", "settings_of", "usage_of"]
 
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _SCHEMA: Final = "Answer with one JSON object that fits this JSON schema, and with nothing else:\n\n{schema}"
-
-# Servers that do not take the JSON schema of an answer, with the model, and the class when only that was refused.
-_without_schema: set[tuple[str, str, Any]] = set()
+_SAMPLING: Final = ("temperature", "top_p", "top_k")
 
 
 class LibraryClient:
@@ -45,8 +47,11 @@ class LibraryClient:
     def __init__(self, address: Address, model: Model) -> None:
         self.address = address
         self.model = model
+        # What the server refused: the schema of any answer, or those of some classes.
+        self._refuses_schemas = False
+        self._refused: WeakSet[type[BaseModel]] = WeakSet()
 
-    async def answer(self, messages: Sequence[Message], params: GenerationParams, tries: Tries) -> Completion:
+    async def answer(self, messages: Sequence[Message], options: Options, tries: Tries) -> Completion:
         """The model's answer; the schema that it is to fit stands in the prompt where the server takes none.
 
         Raises
@@ -54,26 +59,41 @@ class LibraryClient:
         ModelCallError
             When it gives none.
         """
-        wanted = params.response_format
+        wanted = options.response_format
         if wanted is None:
-            return await self.ask(messages, params, tries)
-        if self._takes_schema(wanted):
-            try:
-                return await self.ask(messages, params, tries)
-            except ModelCallError as error:
-                if not refuses_format(error):
-                    raise
-                only = wanted if "invalid schema" in error.message.lower() else None
-            _without_schema.add((self.address.server, self.address.model, only))
-            tries.answered += 1
-        return await self.ask(_with_schema(messages, wanted), replace(params, response_format=None), tries)
+            return await self.ask(messages, options, tries)
+        if not self._takes_schema(wanted):
+            return await self._ask_in_words(messages, wanted, options, tries)
+        try:
+            return await self.ask(messages, options, tries)
+        except ModelCallError as error:
+            if not refuses_format(error):
+                raise
+            only_this = "invalid schema" in error.message.lower()
+        tries.answered += 1
+        completion = await self._ask_in_words(messages, wanted, options, tries)
+        # It is the schema that was refused: without it there is an answer.
+        if only_this:
+            self._refused.add(wanted)
+        else:
+            self._refuses_schemas = True
+        return completion
+
+    async def _ask_in_words(
+        self, messages: Sequence[Message], wanted: type[BaseModel], options: Options, tries: Tries
+    ) -> Completion:
+        try:
+            messages = _with_schema(messages, wanted)
+        except Exception as error:  # a class without a JSON schema, for one
+            raise explained(self.address, error) from error
+        return await self.ask(messages, replace(options, response_format=None), tries)
 
     def _takes_schema(self, wanted: type[BaseModel]) -> bool:
-        server, model = self.address.server, self.address.model
-        refused_before = not _without_schema.isdisjoint({(server, model, None), (server, model, wanted)})
-        return not refused_before and bool(self.model.profile.get("supports_json_schema_output"))
+        if self._refuses_schemas or wanted in self._refused:
+            return False
+        return bool(self.model.profile.get("supports_json_schema_output"))
 
-    async def ask(self, messages: Sequence[Message], params: GenerationParams, tries: Tries) -> Completion:
+    async def ask(self, messages: Sequence[Message], options: Options, tries: Tries) -> Completion:
         """The model's answer.
 
         Raises
@@ -81,10 +101,10 @@ class LibraryClient:
         ModelCallError
             When it gives none.
         """
-        settings: ModelSettings = {**settings_of(params), "max_retries": 0}
+        settings = settings_of(self.model, options, self.address)
         try:
             response = await self.model.request(
-                to_messages(messages), settings, output_parameters(params.response_format, strict=None)
+                to_messages(messages), settings, output_parameters(options.response_format, strict=None)
             )
         except Exception as error:
             raise explained(self.address, error) from None
@@ -133,10 +153,50 @@ def usage_of(
     )
 
 
-def settings_of(params: GenerationParams) -> ModelSettings:
-    """The library's settings for some parameters."""
-    given = {"temperature": params.temperature, "max_tokens": params.max_tokens, "seed": params.seed}
-    return cast("ModelSettings", {name: value for name, value in given.items() if value is not None})
+def settings_of(model: Model, options: Options, address: Address) -> ModelSettings:
+    """The library's settings for a call: those that the model takes.
+
+    The same options are meant for many models: a model that has no temperature, or no seed, is asked without one.
+
+    Raises
+    ------
+    ModelCallError
+        When the library has no place for `extra` or headers in such requests: they would be lost.
+    """
+    extra: dict[str, Any] = json.loads(options.extra) if options.extra else {}
+    given: dict[str, Any] = {
+        "temperature": options.temperature,
+        "max_tokens": options.max_tokens,
+        "seed": options.seed,
+        "top_p": options.top_p,
+        "max_retries": None if address.speaks_openai else 0,  # there the client says so
+    }
+    profile = cast("Mapping[str, Any]", model.profile)
+    if profile.get("anthropic_disallows_sampling_settings") or profile.get("bedrock_disallows_sampling_settings"):
+        given = {name: value for name, value in given.items() if name not in _SAMPLING}
+        extra = {name: value for name, value in extra.items() if name not in _SAMPLING}
+    elif profile.get("openai_supports_reasoning"):
+        given["openai_reasoning_effort"] = extra.get("reasoning_effort")
+        if _reasons(profile, extra.get("reasoning_effort")):
+            given = {name: value for name, value in given.items() if name not in _SAMPLING}
+    given |= {"extra_body": extra or None, "extra_headers": dict(address.headers) or None}
+    given = {name: value for name, value in given.items() if value is not None}
+    unknown = model.unsupported_settings & given.keys()
+    for name, field in (("extra_body", "extra"), ("extra_headers", "headers")):
+        if name in unknown:
+            raise ModelCallError(f"{address} takes no {field}: leave it out for this provider", kind="config")
+    return cast("ModelSettings", {name: value for name, value in given.items() if name not in unknown})
+
+
+def _reasons(profile: Mapping[str, Any], effort: Any) -> bool:
+    """Whether one of OpenAI's models thinks before it answers, and so takes neither a temperature nor a top_p."""
+    efforts = profile.get("openai_reasoning_efforts")
+    can_answer_at_once = (
+        profile.get("openai_supports_reasoning_effort_none", False) if efforts is None else "none" in efforts
+    )
+    if not can_answer_at_once:
+        return True
+    return profile.get("thinking_enabled_by_default", False) if effort is None else effort != "none"
 
 
 @lru_cache(maxsize=256)
@@ -152,7 +212,7 @@ def output_parameters(response_format: type[BaseModel] | None, *, strict: bool |
     """
     if response_format is None:
         return ModelRequestParameters()
-    schema = response_format.model_json_schema()
+    schema = deepcopy(schema_of(response_format))  # it is the library's from here on
     definition = OutputObjectDefinition(
         json_schema=schema,
         name=_NO_NAME.sub("_", response_format.__name__)[:64],
@@ -185,15 +245,10 @@ def _is_closed(schema: Any) -> bool:
 
 def _with_schema(messages: Sequence[Message], response_format: type[BaseModel]) -> list[Message]:
     """The messages, the last of which says what the answer is to fit."""
-    words = _SCHEMA.format(schema=_schema_text(response_format))
+    words = _SCHEMA.format(schema=schema_text(response_format))
     changed = list(messages)
     if changed and changed[-1].role == "user":
         changed[-1] = Message("user", f"{changed[-1].content}\n\n{words}")
     else:
         changed.append(Message("user", words))
     return changed
-
-
-@lru_cache(maxsize=256)
-def _schema_text(response_format: type[BaseModel]) -> str:
-    return json.dumps(response_format.model_json_schema(), ensure_ascii=False)

@@ -7,6 +7,7 @@ that file into it.  Both happen under one lock, so that several processes can re
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -21,7 +22,7 @@ from giskard.checks.llm._json_text import canonical, dumps, from_data, to_data
 from giskard.checks.llm.recording import Asked
 from giskard.checks.utils.files import locked, write_atomically
 
-__all__ = ["CassetteError", "CassetteFile", "Kept", "News", "Recording", "key_of"]
+__all__ = ["CassetteError", "CassetteFile", "Kept", "News", "Recording", "Row", "key_of"]
 
 _TOOL = "giskard-checks"
 _VERSION = 1
@@ -66,6 +67,26 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """Answers in a row, by how many they are and by a hash of them all: ten thousand are told in a line."""
+
+    length: int = 0
+    digest: str = ""
+
+    def then(self, digest: str) -> Row:
+        """The row with one more answer."""
+        return Row(self.length + 1, _hash(f"{self.digest}{digest}"))
+
+    @classmethod
+    def of(cls, answers: Iterable[Kept]) -> Row:
+        """The row that answers are."""
+        row = cls()
+        for kept in answers:
+            row = row.then(kept.digest)
+        return row
+
+
+@dataclass(frozen=True, slots=True)
 class News:
     """An answer that is not in the cassette yet.
 
@@ -78,14 +99,15 @@ class News:
     replaces
         The digests of the answers that it was recorded anew for.
     after
-        The digests of the answers that this run recorded before it; another process may have merged them.
+        The answers that it follows: those that the call had, and those that this run recorded before it, which another
+        process may have merged.
     """
 
     run: str
     number: int
     recording: Recording
     replaces: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
+    after: Row = Row()
 
 
 def key_of(asked: Asked) -> str:
@@ -108,7 +130,8 @@ class CassetteFile:
     """The file of a cassette, and that of its news."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self._given = path
+        self.path = Path(path).absolute()  # a test may change the folder that it runs in
         self.news_path = self.path.with_name(f"{self.path.name}.new")
 
     def read(self) -> dict[str, Recording]:
@@ -124,27 +147,30 @@ class CassetteFile:
                 stack.enter_context(locked(self.path))
             return _merged(self._read(), self._read_news())
 
-    def append(self, news: News) -> None:
-        """Keep an answer, whatever happens from here on.
+    def append(self, *all_news: News) -> None:
+        """Keep answers, whatever happens from here on: all of them or, when it fails, none.
 
         Raises
         ------
+        CassetteError
+            When a file is in the way.
         OSError
             When it cannot be written.
         """
-        line = json.dumps(_news_data(news)).encode("ascii") + b"\n"
+        data = b"".join(json.dumps(_news_data(news)).encode("ascii") + b"\n" for news in all_news)
         with locked(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.news_path, "a+b") as file:
+            with open(self.news_path, "a+b", buffering=0) as file:
                 file.seek(0)
-                self._check_news(file.read(len(_HEAD_OF_NEWS)))
-                if file.tell() < len(_HEAD_OF_NEWS):
+                head = file.read(len(_HEAD_OF_NEWS))
+                self._check_news(head)
+                if len(head) < len(_HEAD_OF_NEWS):
                     file.truncate(0)
-                    line = _HEAD_OF_NEWS + line
+                    data = _HEAD_OF_NEWS + data
                 else:
                     file.seek(-1, os.SEEK_END)
-                    line = line if file.read(1) == b"\n" else b"\n" + line  # somebody crashed in the middle of a line
-                file.write(line)
+                    data = data if file.read(1) == b"\n" else b"\n" + data  # somebody crashed in the middle of a line
+                _write(file, data)
 
     def merge(self, drop: Iterable[str] = ()) -> None:
         """Write the news into the cassette.
@@ -237,7 +263,20 @@ class CassetteFile:
 
     @property
     def _name(self) -> str:
-        return repr(os.fspath(self.path))
+        return repr(os.fspath(self._given))
+
+
+def _write(file: io.FileIO, data: bytes) -> None:
+    """Write all of it at the end, or nothing."""
+    before = file.seek(0, os.SEEK_END)
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]
+    except OSError:
+        with contextlib.suppress(OSError):
+            file.truncate(before)
+        raise
 
 
 def _news(line: bytes) -> News | None:
@@ -245,7 +284,7 @@ def _news(line: bytes) -> News | None:
     try:
         data = json.loads(line)
         recording = _recording(data["recording"])
-        return News(data["run"], data["number"], recording, tuple(data["replaces"]), tuple(data["after"]))
+        return News(data["run"], data["number"], recording, tuple(data["replaces"]), Row(*data["after"]))
     except (TypeError, ValueError, KeyError, RecursionError):
         return None
 
@@ -282,21 +321,21 @@ def _merged(recordings: dict[str, Recording], all_news: list[News]) -> dict[str,
 
     What two runs recorded of one call at the same time is the same recording, made twice: the first one stays.
     """
-    groups: dict[tuple[str, str], list[News]] = {}
-    for news in all_news:
-        groups.setdefault((news.run, news.recording.key), []).append(news)
-    for (_, key), group in groups.items():
+    groups: dict[tuple[str, str], dict[int, News]] = {}
+    for news in all_news:  # the same may stand there twice: a child of a fork writes what its parent did not yet
+        groups.setdefault((news.run, news.recording.key), {}).setdefault(news.number, news)
+    for (_, key), by_number in groups.items():
+        group = list(by_number.values())
         known = recordings.get(key)
-        before = [] if known is None else known.answers
         replaced = {digest for news in group for digest in news.replaces}
-        own = {digest for news in group for digest in news.after}
-        mine = [kept for kept in before if kept.digest in own and kept.digest not in replaced]
-        others = [kept for kept in before if kept.digest not in own | replaced]
-        if known is not None and others:
-            known.answers = others
+        before = [] if known is None else [kept for kept in known.answers if kept.digest not in replaced]
+        after = group[0].after  # they stand in the order in which they were recorded, which is not that of the calls
+        mine = before[: after.length] if Row.of(before[: after.length]) == after else []
+        if known is not None and len(before) > len(mine):
+            known.answers = before
             continue
         group.sort(key=lambda news: news.number)
-        first = group[0].recording
+        first = group[0].recording if known is None else known
         answers = [*mine, *(kept for news in group for kept in news.recording.answers)]
         recordings[key] = Recording(first.asked, answers, first.secrets)
     return recordings
@@ -343,6 +382,6 @@ def _news_data(news: News) -> dict[str, Any]:
         "run": news.run,
         "number": news.number,
         "replaces": list(news.replaces),
-        "after": list(news.after),
+        "after": [news.after.length, news.after.digest],
         "recording": _recording_data(news.recording),
     }

@@ -7,14 +7,19 @@ left is the HTTP client's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from giskard.checks.llm._addresses import Address
 from giskard.checks.llm._asking import LibraryClient, output_parameters, settings_of, usage_of
-from giskard.checks.llm._failures import failed_call, no_connection, not_understood, refused
+from giskard.checks.llm._failures import failed_call, in_short, no_connection, not_understood, refused
+from giskard.checks.llm._options import Options
 from giskard.checks.llm._pydantic_ai import (
+    NO_KEY,
+    Model,
+    ModelSettings,
     OpenAIChatModel,
     check_allow_model_requests,
     explained,
@@ -26,12 +31,13 @@ from giskard.checks.llm._pydantic_ai import (
 from giskard.checks.llm._tries import Tries
 from giskard.checks.llm.cost import cost_of
 from giskard.checks.llm.errors import ModelCallError
-from giskard.checks.llm.types import Completion, GenerationParams, Message
+from giskard.checks.llm.types import Completion, Message, Role
 from giskard.checks.utils.lazy import asyncio, json
 
 __all__ = ["open_client", "send"]
 
 _MOST_FORMS: Final = 256
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")  # of a stream of events; a text in it may hold others
 # What the HTTP client says for itself, and what describes the SDK that does not send the request.
 _OWN_HEADERS: Final = ("host", "content-length", "connection", "accept-encoding", "x-stainless-")
 
@@ -61,15 +67,19 @@ def open_client(address: Address, http: httpx2.AsyncClient) -> LibraryClient:
     return LibraryClient(address, make_model(address, http))
 
 
+_Key: TypeAlias = tuple[tuple[Role, ...], Options]
+
+
 class _ChatClient(LibraryClient):
     """Asks a server that speaks as OpenAI's chat completions do."""
 
     def __init__(self, address: Address, model: OpenAIChatModel, http: httpx2.AsyncClient) -> None:
         super().__init__(address, model)
         self._http = http
-        self._forms: dict[Any, _Form | None] = {}
+        self._forms: dict[_Key, _Form | None] = {}
+        self._being_written: dict[_Key, asyncio.Task[_Form | None]] = {}
 
-    async def ask(self, messages: Sequence[Message], params: GenerationParams, tries: Tries) -> Completion:
+    async def ask(self, messages: Sequence[Message], options: Options, tries: Tries) -> Completion:
         """The model's answer.
 
         Raises
@@ -77,39 +87,57 @@ class _ChatClient(LibraryClient):
         ModelCallError
             When it gives none.
         """
-        roles = tuple([message.role for message in messages])
-        key = (roles, params.response_format, params.temperature, params.max_tokens, params.seed)
-        form = self._forms.get(key) or await self._form(key, params)
+        key: _Key = tuple([message.role for message in messages]), options
+        form = self._forms.get(key) or await self._form(key)
         if form is None:
-            return await super().ask(messages, params, tries)
+            return await super().ask(messages, options, tries)
         said = [{"role": role, "content": m.content} for role, m in zip(form.roles, messages, strict=True)]
         content = b"%s%s}" % (form.start, json.dumps(said).encode())
         data = await send(self.address, self._http, form.url, form.headers, content)
         return _read(self.address, data, tries.answered + 1)
 
-    async def _form(self, key: Any, params: GenerationParams) -> _Form | None:
-        if key not in self._forms:
-            try:
-                form = await asyncio.to_thread(_new_form, self.address, key[0], params)
-            except Exception as error:  # a class without a JSON schema, for one
-                raise explained(self.address, error) from error
-            if len(self._forms) >= _MOST_FORMS:
-                self._forms.clear()
-            self._forms[key] = form
-        return self._forms[key]
+    async def _form(self, key: _Key) -> _Form | None:
+        """The form of such requests: written once, however many wait for it, and whoever of them gives up."""
+        if key in self._forms:
+            return self._forms[key]
+        task = self._being_written.get(key)
+        if task is None:
+            task = self._being_written[key] = asyncio.create_task(self._write(key))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # also when nobody waits any more
+        await asyncio.wait([task])  # which leaves the task alone when this call is cancelled
+        try:
+            return task.result()
+        except Exception as error:  # a class without a JSON schema, for one
+            raise explained(self.address, error) from error
+
+    async def _write(self, key: _Key) -> _Form | None:
+        try:
+            form = await asyncio.to_thread(_new_form, self.address, *key)
+        finally:
+            del self._being_written[key]
+        if len(self._forms) >= _MOST_FORMS:
+            self._forms.clear()
+        self._forms[key] = form
+        return form
 
 
-def _new_form(address: Address, roles: Sequence[Any], params: GenerationParams) -> _Form | None:
+def _new_form(address: Address, roles: Sequence[Role], options: Options) -> _Form | None:
     """The form of such requests; None when the library does more with messages than to pass them on."""
     messages = [Message(role, f"message {number}") for number, role in enumerate(roles)]
-    request = written_request(
-        address, messages, settings_of(params), output_parameters(params.response_format, strict=True)
-    )
+
+    def settings(model: Model) -> ModelSettings:
+        return settings_of(model, options, address)
+
+    request = written_request(address, messages, settings, output_parameters(options.response_format, strict=True))
     body: dict[str, Any] = json.loads(request.content)
     written: list[dict[str, Any]] = body.pop("messages")
     if [(message.get("content"), len(message)) for message in written] != [(m.content, 2) for m in messages]:
         return None
-    headers = [(name, value) for name, value in request.headers.items() if not name.startswith(_OWN_HEADERS)]
+    headers = [
+        (name, value)
+        for name, value in request.headers.items()
+        if not name.startswith(_OWN_HEADERS) and NO_KEY not in value
+    ]
     start = f'{json.dumps(body)[:-1]}, "messages": '.encode()
     return _Form(request.url, headers, start, tuple(message["role"] for message in written))
 
@@ -138,38 +166,58 @@ async def send(
         raise failed_call(address, response.status_code, response.text, dict(response.headers))
     try:
         if "event-stream" in response.headers.get("content-type", ""):
-            return _joined(response.text)
+            return _joined(address, response.text)
         return json.loads(response.content)
     except (ValueError, RecursionError, TypeError, AttributeError):
         raise not_understood(address, response.text, "an answer that is not JSON") from None
 
 
-def _joined(text: str) -> dict[str, Any]:
-    """The chat completion that came in pieces, though nobody asked for that."""
+def _joined(address: Address, text: str) -> dict[str, Any]:
+    """The chat completion that came in pieces, though nobody asked for that.
+
+    Raises
+    ------
+    ModelCallError
+        When the server tells of a failure in it, or it ends before the answer does.
+    """
     whole: dict[str, Any] = {}
-    words: list[str] = []
+    message: dict[str, Any] = {"content": [], "refusal": []}
     reason: Any = None
-    for line in text.splitlines():
-        chunk = _chunk(line)
+    chunks, is_done = _chunks(text)
+    for chunk in chunks:
+        if chunk.get("error") or chunk.get("object") == "error":
+            raise _failed(address, chunk, chunk.get("error") or chunk)
         whole.update({name: value for name, value in chunk.items() if name != "choices" and value is not None})
         for choice in cast("list[dict[str, Any]]", chunk.get("choices") or []):
-            delta: dict[str, Any] = choice.get("delta") or {}
-            words.append(delta.get("content") or "")
+            delta: dict[str, Any] = choice.get("delta") or choice.get("message") or {}
+            for name, parts in message.items():
+                parts.append(delta.get(name) or "")
             reason = choice.get("finish_reason") or reason
-    if words:
-        whole["choices"] = [{"finish_reason": reason, "message": {"content": "".join(words)}}]
+    words = {name: "".join(parts) or None for name, parts in message.items()}
+    if message["content"]:
+        if reason is None and not is_done:
+            said = f" after: {in_short(words['content'], address)}" if words["content"] else ""
+            raise ModelCallError(f"{address} broke off its stream before the answer was complete{said}", kind="network")
+        whole["choices"] = [{"finish_reason": reason, "message": words}]
     return whole
 
 
-def _chunk(line: str) -> dict[str, Any]:
-    """The data of one line of a stream."""
-    if not line.startswith("data:"):
-        return {}
-    try:
-        chunk: Any = json.loads(line[5:])
-    except (ValueError, RecursionError):  # the end of it, for one
-        return {}
-    return cast("dict[str, Any]", chunk) if isinstance(chunk, dict) else {}
+def _chunks(text: str) -> tuple[list[dict[str, Any]], bool]:
+    """The data of a stream, and whether it says that it is at its end."""
+    lines = [line[5:].strip() for line in _LINE_END.split(text) if line.startswith("data:")]
+    chunks: list[dict[str, Any]] = []
+    for number, line in enumerate(lines, 1):
+        if line == "[DONE]":
+            return chunks, True
+        try:
+            chunk: Any = json.loads(line) if line else None
+        except ValueError:
+            if number < len(lines):
+                raise
+            break  # it was cut off here
+        if isinstance(chunk, dict):
+            chunks.append(cast("dict[str, Any]", chunk))
+    return chunks, False
 
 
 def _read(address: Address, data: Any, calls: int) -> Completion:
@@ -207,7 +255,11 @@ def _no_completion(address: Address, data: Any) -> ModelCallError:
     failed: Any = cast("dict[str, Any]", data).get("error") if isinstance(data, dict) else None
     if not failed:
         return not_understood(address, json.dumps(data, ensure_ascii=False, default=str))
-    # Some servers put their failures into a success.
+    return _failed(address, data, failed)
+
+
+def _failed(address: Address, data: Any, failed: Any) -> ModelCallError:
+    """A failure that a server puts into a success; without a status it is one of the server."""
     code: Any = cast("dict[str, Any]", failed).get("code") if isinstance(failed, dict) else None
     return failed_call(address, code if isinstance(code, int) and 400 <= code < 600 else 502, data)
 

@@ -14,13 +14,15 @@ from giskard.checks.llm.recording import Asked
 from giskard.checks.utils.json_safe import describe
 from giskard.checks.utils.text import visible
 
-__all__ = ["RecordedCall", "call", "count", "difference", "fits", "listed", "model_of"]
+__all__ = ["Form", "RecordedCall", "call", "count", "difference", "listed", "model_of"]
 
 _SHOWN = 60
 _COMPARED = 200_000
+_MOST_COMPARED = 1_000
 _NOTHING = object()
 # What no secret has in it: it does not reach from one word, or one text, to the next.
-_GAP = re.compile(r'[\s"]')
+_GAP = re.compile(r'[\s"]|\\[nrt]')
+_FENCE = re.compile(r"\bdata-(\d+)-[0-9a-f]{16}\b")
 _MOST_LISTED = 10
 
 
@@ -102,8 +104,8 @@ def _short(text: str) -> str:
 
 
 def difference(asked: Asked, recorded: Iterable[Asked]) -> str:
-    """What is changed between a call and the recording that is nearest to it."""
-    alike = [other for other in recorded if other.kind == asked.kind]
+    """What is changed between a call and the recording that is nearest to it, of the first thousand."""
+    alike = list(islice((other for other in recorded if other.kind == asked.kind), _MOST_COMPARED))
     if not alike:
         return f"it holds no recording of kind {asked.kind!r}"
     mine = dict(_leaves(asked.request, ""))
@@ -156,8 +158,16 @@ def _distance(changed: dict[str, tuple[Any, Any]]) -> float:
 
 def _shared(a: str, b: str) -> int:
     """How many characters two texts share at their beginning."""
-    pairs = islice(zip(a, b, strict=False), _COMPARED)
-    return next((index for index, (x, y) in enumerate(pairs) if x != y), min(len(a), len(b), _COMPARED))
+    low, high = 0, min(len(a), len(b), _COMPARED)
+    if a[:high] == b[:high]:
+        return high
+    while high - low > 1:  # the first `low` are the same, the first `high` are not
+        middle = (low + high) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _numbers_off(asked: Asked, other: Asked) -> tuple[int, int]:
@@ -186,22 +196,40 @@ def _value(value: Any) -> str:
 # --- secrets that differ -----------------------------------------------------------------
 
 
-def fits(recorded: Asked, asked: Asked) -> bool:
-    """Whether a call is the recorded one but for what stands in the places of ``[secret]``.
+class Form:
+    """A call to be held against others that may have other secrets in it, or none.
 
-    Who replays may have another key in the environment, or none.
+    Who replays may have another key in the environment, or none, and what was recorded is ``[secret]`` in the prompts
+    that are made of it; the tags of fences depend on the text between them, and are no difference of their own.
     """
-    if (recorded.kind, recorded.trial, recorded.sample) != (asked.kind, asked.trial, asked.sample):
-        return False
-    first, *parts = canonical(recorded.request).split(SECRET)
-    text = canonical(asked.request)
-    if not parts or not text.startswith(first):
-        return False
-    place = len(first)
-    for index, part in enumerate(parts):
-        last = index == len(parts) - 1
-        found = len(text) - len(part) if last else text.find(part, place)
-        if found < place or not text.startswith(part, found) or _GAP.search(text, place, found) is not None:
+
+    __slots__ = ("_numbers", "_parts", "_text")
+
+    def __init__(self, asked: Asked) -> None:
+        self._numbers = (asked.kind, asked.trial, asked.sample)
+        meaning = {name: value for name, value in asked.request.items() if value is not None}
+        self._text = _FENCE.sub(r"data-\1-", canonical(meaning))
+        self._parts = self._text.split(SECRET)
+
+    @property
+    def length(self) -> int:
+        """How many characters stand before the first secret."""
+        return len(self._parts[0])
+
+    def start(self, length: int | None = None) -> tuple[Any, ...]:
+        """The call up to the first secret, or up to as many characters."""
+        return (*self._numbers, self._text[: self.length if length is None else length])
+
+    def fits(self, asked: Form) -> bool:
+        """Whether a call is this one but for what stands in the places of ``[secret]``."""
+        text = asked._text
+        first, *parts = self._parts
+        if not parts or self._numbers != asked._numbers or not text.startswith(first) or not text.endswith(parts[-1]):
             return False
-        place = found + len(part)
-    return True
+        place = len(first)
+        for index, part in enumerate(parts, 1):
+            found = len(text) - len(part) if index == len(parts) else text.find(part, place)
+            if found < place or _GAP.search(text, place, found) is not None:
+                return False
+            place = found + len(part)
+        return True

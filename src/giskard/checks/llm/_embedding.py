@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from giskard.checks.llm._addresses import Address
 from giskard.checks.llm._asking import usage_of
 from giskard.checks.llm._chat import send
 from giskard.checks.llm._failures import not_understood
-from giskard.checks.llm._pydantic_ai import explained, httpx2, make_chat_model, make_embedder
+from giskard.checks.llm._pydantic_ai import (
+    EmbeddingModel,
+    EmbeddingSettings,
+    OpenAIEmbeddingModel,
+    explained,
+    httpx2,
+    make_chat_model,
+    make_embedder,
+)
 from giskard.checks.llm._tries import Tries
 from giskard.checks.llm.cost import cost_of
+from giskard.checks.llm.errors import ModelCallError
 from giskard.checks.llm.types import Embeddings
 from giskard.checks.utils.lazy import json
 
-__all__ = ["open_embedder"]
+__all__ = ["Embedder", "open_embedder"]
 
 
-def open_embedder(address: Address, http: httpx2.AsyncClient) -> _OpenAIEmbedder | _LibraryEmbedder:
+class Embedder(Protocol):
+    """What asks an embedding model."""
+
+    async def ask(self, texts: Sequence[str], tries: Tries) -> Embeddings:
+        """The vectors of some texts."""
+        ...
+
+
+def open_embedder(address: Address, http: httpx2.AsyncClient) -> Embedder:
     """What asks the embedding model at an address.
 
     Raises
@@ -41,7 +58,10 @@ class _OpenAIEmbedder:
         self.address = address
         self._http = http
         self._url = httpx2.URL(f"{str(client.base_url).rstrip('/')}/embeddings")
-        given = {**client.auth_headers, "Accept": "application/json", "Content-Type": "application/json"}
+        given = httpx2.Headers({"Accept": "application/json", "Content-Type": "application/json"})
+        if address.key is not None:
+            given.update(client.auth_headers)
+        given.update(address.headers)
         self._headers = list(given.items())
 
     async def ask(self, texts: Sequence[str], tries: Tries) -> Embeddings:
@@ -82,7 +102,7 @@ def _numbers(vector: Any) -> list[float]:
 class _LibraryEmbedder:
     """Asks an embedding model of the library."""
 
-    def __init__(self, address: Address, model: Any) -> None:
+    def __init__(self, address: Address, model: EmbeddingModel) -> None:
         self.address = address
         self._model = model
 
@@ -94,8 +114,12 @@ class _LibraryEmbedder:
         ModelCallError
             When there are none.
         """
+        headers = dict(self.address.headers)
+        if headers and not isinstance(self._model, OpenAIEmbeddingModel):  # the others would lose them
+            raise ModelCallError(f"{self.address} takes no headers: leave them out for this provider", kind="config")
+        settings: EmbeddingSettings = {"extra_headers": headers} if headers else {}
         try:
-            found = await self._model.embed(list(texts), input_type="document")
+            found = await self._model.embed(list(texts), input_type="document", settings=settings)
         except Exception as error:
             raise explained(self.address, error) from None
         try:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
-from time import time
 from typing import Any, Final, cast
 
 from giskard.checks.core.error_kinds import ErrorKind
 from giskard.checks.llm._addresses import Address
 from giskard.checks.llm._secrets import SECRET, without_secrets
 from giskard.checks.llm.errors import ModelCallError
+from giskard.checks.llm.retry_after import retry_after
 from giskard.checks.utils.lazy import json
 
 __all__ = [
@@ -23,7 +21,7 @@ __all__ = [
     "not_understood",
     "refused",
     "refuses_format",
-    "retry_after",
+    "shown_seconds",
 ]
 
 _LIMIT: Final = 300  # characters of a server's text in a message
@@ -40,8 +38,11 @@ _FILTERED: Final = re.compile(
     r"content[_ ]?filter|content[_ ](?:management[_ ])?policy|responsible ?ai ?policy|flagged as potentially",
     re.IGNORECASE,
 )
+# The names of parameters, and what servers say that have none for it: prompts, which servers quote, have other words.
 _REFUSED_FORMAT: Final = re.compile(
-    r"response_format|json_schema|json schema|structured[_ ]output|output_config|guided|grammar", re.IGNORECASE
+    r"response[_ ]format|json_schema|response_(?:json_)?schema|responseSchema|structured_outputs?|"
+    r"output_(?:config|format)|guided_(?:json|decoding|grammar)|failed to parse grammar|json schema conversion failed|"
+    r"json schema contains features|invalid json schema in format"
 )
 _RETRYABLE_STATUS: Final = frozenset({408, 409, 425, 429})
 
@@ -66,12 +67,12 @@ def failed_call(
     """
     headers = headers or {}
     said = in_short(_text_of(body), address)
-    kind = _kind(status, said, json.dumps(body, default=str) if isinstance(body, (dict, list)) else str(body))
+    kind = _kind(status, json.dumps(body, default=str) if isinstance(body, (dict, list)) else str(body))
     retryable = kind == "rate_limit" or (kind in ("model_error", "timeout") and _is_retryable(status, headers))
     wait = retry_after(headers) if wait is None else wait
     message = f"{address} {_words(address, status, kind, headers.get('location'))}"
     if wait:
-        message += f"; it asks to wait {wait:.3g} s"
+        message += f"; it asks to wait {shown_seconds(wait)}"
     message += f" (HTTP {status})"
     if said:
         message += f". It says: {said}"
@@ -81,6 +82,11 @@ def failed_call(
 def refuses_format(error: ModelCallError) -> bool:
     """Whether a server does not take the JSON schema of the answer."""
     return error.status in (400, 415, 422, 501) and _REFUSED_FORMAT.search(error.message) is not None
+
+
+def shown_seconds(seconds: float) -> str:
+    """A time in a message."""
+    return f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:,.0f} s"
 
 
 def no_key(address: Address) -> ModelCallError:
@@ -117,31 +123,14 @@ def refused(address: Address, words: str | None, *, by_filter: bool = False) -> 
 
 def in_short(text: str, address: Address | None = None) -> str:
     """A server's text on one line, cut off, and without what may be a secret in it."""
-    if address is not None and address.key:
-        text = text.replace(address.key, SECRET)
+    if address is not None:
+        for secret in sorted({address.key or "", *address.hidden} - {""}, key=len, reverse=True):
+            text = text.replace(secret, SECRET)
     text = " ".join(cast("str", without_secrets(text[: 4 * _LIMIT])[0]).split())
     return text if len(text) <= _LIMIT else f"{text[:_LIMIT]}…"
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server asks to wait: a number of them, of milliseconds, or a date; 0 for one in the past."""
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        given = headers.get(name, "").strip()
-        if not given:
-            continue
-        try:
-            seconds = float(given) / unit
-        except ValueError:
-            try:
-                seconds = max(0.0, parsedate_to_datetime(given).timestamp() - time())
-            except (ValueError, TypeError, OverflowError):
-                continue
-        if math.isfinite(seconds) and seconds >= 0:
-            return seconds
-    return None
-
-
-def _kind(status: int, said: str, body: str) -> ErrorKind:
+def _kind(status: int, body: str) -> ErrorKind:
     if status == 402 or (status in (400, 403, 429) and _NO_CREDIT.search(body)):
         return "quota"
     if status in (401, 403) or (status == 400 and _BAD_KEY.search(body)):

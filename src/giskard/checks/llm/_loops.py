@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from giskard.checks.core.exceptions import MissingExtraError
 from giskard.checks.llm._addresses import Address
@@ -11,14 +11,19 @@ from giskard.checks.llm.limits import Gate
 from giskard.checks.utils.lazy import asyncio
 from giskard.checks.utils.per_loop import PerLoop
 
+if TYPE_CHECKING:
+    import httpx2
+
 __all__ = ["LoopState", "loop_state"]
+
+T = TypeVar("T")
 
 
 class LoopState:
     """What calls in one event loop share."""
 
     def __init__(self) -> None:
-        self._http: Any = None
+        self._http: httpx2.AsyncClient | None = None
         self._clients: dict[Any, Any] = {}
         self._gates: dict[tuple[str, str], Gate] = {}
         self._opening = asyncio.Lock()
@@ -31,7 +36,7 @@ class LoopState:
             gate = self._gates[key] = Gate()
         return gate
 
-    async def client(self, address: Address, make: Callable[[Address, Any], Any]) -> Any:
+    async def client(self, address: Address, make: Callable[[Address, httpx2.AsyncClient], T]) -> T:
         """What `make` made of an address and the HTTP client of the loop; it is made once, and kept.
 
         It is made in a thread: the library takes seconds to import, in which the other tasks of the loop go on.
@@ -52,7 +57,7 @@ class LoopState:
             await self._http.aclose()
 
 
-def _open_http() -> Any:
+def _open_http() -> httpx2.AsyncClient:
     """The HTTP client of a loop; this is where the library is imported first."""
     try:
         from giskard.checks.llm import _pydantic_ai  # noqa: F401, PLC0415  # pyright: ignore[reportUnusedImport]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
-import warnings
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import httpx2
-from pydantic_ai.embeddings import EmbeddingModel, infer_embedding_model
+from pydantic_ai.embeddings import EmbeddingModel, EmbeddingSettings, infer_embedding_model
+from pydantic_ai.embeddings.openai import OpenAIEmbeddingModel
 from pydantic_ai.exceptions import (
     ContentFilterError,
     ModelConnectionError,
@@ -49,11 +49,15 @@ from giskard.checks.llm.types import Message
 from giskard.checks.utils.lazy import asyncio
 
 __all__ = [
+    "NO_KEY",
+    "EmbeddingModel",
+    "EmbeddingSettings",
     "Model",
     "ModelRequestParameters",
     "ModelResponse",
     "ModelSettings",
     "OpenAIChatModel",
+    "OpenAIEmbeddingModel",
     "OutputObjectDefinition",
     "TextPart",
     "check_allow_model_requests",
@@ -67,7 +71,10 @@ __all__ = [
 ]
 
 _EXTRAS: Final = {name: name for name in ("anthropic", "google", "groq", "mistral")} | {"google-cloud": "google"}
-_ONE_BY_ONE: Final = threading.Lock()
+_THEIR_EXTRA: Final = re.compile(r"pydantic-ai-slim\[([\w-]+)\]")
+_VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)`")
+# The SDK wants a key, also where none is needed, and would look for OpenAI's itself.
+NO_KEY: Final = "giskard-checks-no-key"
 
 
 def make_chat_model(address: Address, http: httpx2.AsyncClient) -> OpenAIChatModel:
@@ -78,9 +85,19 @@ def make_chat_model(address: Address, http: httpx2.AsyncClient) -> OpenAIChatMod
     ModelCallError
         When there is no key, and one is needed.
     """
-    if address.needs_key:
+    if address.lacks_key:
         raise no_key(address)
-    url, key = address.base_url, address.key
+    model = _chat_model(address, http)
+    model.client.max_retries = 0  # as a setting it would be asked for of a copy, which reads the environment again
+    if address.provider != "openai" or not address.is_own:
+        # OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS are for OpenAI, as its key is.
+        model.client.organization = model.client.project = None
+        model.client._custom_headers = {}  # pyright: ignore[reportPrivateUsage]
+    return model
+
+
+def _chat_model(address: Address, http: httpx2.AsyncClient) -> OpenAIChatModel:
+    url, key = address.base_url, address.key or NO_KEY
     if address.provider == "openai":
         return OpenAIChatModel(address.model, provider=OpenAIProvider(url, key, http_client=http))
     if address.provider == "ollama":
@@ -106,6 +123,8 @@ def make_model(address: Address, http: httpx2.AsyncClient) -> Model:
     MissingExtraError
         When the package of the provider is not installed.
     """
+    if address.lacks_key:
+        raise no_key(address)
     with _Explaining(address):
         return infer_model(f"{address.provider}:{address.model}", functools.partial(_make_provider, address, http))
 
@@ -118,6 +137,8 @@ def make_embedder(address: Address, http: httpx2.AsyncClient) -> EmbeddingModel:
     ModelCallError, MissingExtraError
         As `make_model`.
     """
+    if address.lacks_key:
+        raise no_key(address)
     with _Explaining(address):
         return infer_embedding_model(
             f"{address.provider}:{address.model}", provider_factory=functools.partial(_make_provider, address, http)
@@ -143,19 +164,34 @@ class _Explaining:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> None:
         address = self._address
         if isinstance(error, ImportError):
-            extra = _EXTRAS.get(address.provider)
-            if extra is not None:
-                raise MissingExtraError(f"pydantic-ai-slim[{extra}]", extra) from None
-            raise ModelCallError(f"{address} needs a package that is not installed: {error}", kind="config") from None
-        if isinstance(error, (ValueError, UserError)):
-            if "key" in str(error).lower() and "Unknown" not in str(error):
-                raise no_key(address) from None
+            raise _no_package(address, error) from None
+        if not isinstance(error, Exception):
+            return
+        said = str(error)
+        if isinstance(error, (ValueError, UserError)) and ("Unknown" in said or "unknown" in said):
             raise ModelCallError(
                 f"{address}: there is no provider {address.provider!r}, or it does not serve such models "
-                f"({in_short(str(error), address)}); put one before the name, such as 'openai/…', 'anthropic/…' or "
+                f"({in_short(said, address)}); put one before the name, such as 'openai/…', 'anthropic/…' or "
                 f"'ollama/…', or give the base_url of a server that speaks as OpenAI does",
                 kind="config",
             ) from None
+        variables = list(dict.fromkeys(_VARIABLE.findall(said)))
+        if address.key is None and any(name.endswith(("_KEY", "_TOKEN")) for name in variables[:1]):
+            raise no_key(address) from None
+        hint = f"; set {' or '.join(variables)} in the environment" if variables else ""
+        raise ModelCallError(
+            f"{address}: the provider {address.provider!r} is not configured: {in_short(said, address)}{hint}",
+            kind="config",
+        ) from None
+
+
+def _no_package(address: Address, error: ImportError) -> Exception:
+    extra = _EXTRAS.get(address.provider)
+    if extra is not None:
+        return MissingExtraError(f"pydantic-ai-slim[{extra}]", extra)
+    found = _THEIR_EXTRA.search(str(error))
+    hint = str(error) if found is None else f"install it with: pip install 'pydantic-ai-slim[{found[1]}]'"
+    return ModelCallError(f"{address} needs a package that is not installed; {hint}", kind="config")
 
 
 def to_messages(messages: Sequence[Message]) -> list[ModelMessage]:
@@ -181,12 +217,16 @@ _NO_ANSWER: Final = {
 
 
 def written_request(
-    address: Address, messages: Sequence[Message], settings: ModelSettings, parameters: ModelRequestParameters
+    address: Address,
+    messages: Sequence[Message],
+    settings_of: Callable[[Model], ModelSettings],
+    parameters: ModelRequestParameters,
 ) -> httpx2.Request:
     """The request that the library writes for a server that speaks as OpenAI does; nothing is sent.
 
-    It knows what each model takes: where a limit of tokens is given, which models have no temperature, what a strict
-    schema is.  Such a setting is left out without a word here: the same parameters are meant for many models.
+    It knows what each model takes: where a limit of tokens is given, which names there are, what a strict schema is.
+    It runs in a thread, and must not touch the filters of warnings, which belong to the process: `settings_of` gives
+    the settings that the model takes, of which there is nothing to warn.
     """
     written: list[httpx2.Request] = []
 
@@ -196,11 +236,10 @@ def written_request(
 
     async def write() -> None:
         async with httpx2.AsyncClient(transport=httpx2.MockTransport(take)) as http:
-            await make_chat_model(address, http).request(to_messages(messages), settings, parameters)
+            model = make_chat_model(address, http)
+            await model.request(to_messages(messages), settings_of(model), parameters)
 
-    with _ONE_BY_ONE, warnings.catch_warnings():  # which puts back what it found, and so must not overlap
-        warnings.simplefilter("ignore", UserWarning)
-        asyncio.run(write())
+    asyncio.run(write())
     return written[0]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
+from urllib.parse import quote
 
 __all__ = ["SECRET", "without_secrets"]
 
@@ -57,6 +59,16 @@ _FIELDS = frozenset(
 )
 # Names of environment variables whose value is one.
 _VARIABLE = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+# Which values are none all the same: a TOKEN=test, KEY=true or SORT_KEY=conversation_id stands in any text.
+_SHORTEST = 8
+_LONG = 24
+_FEWEST_CHARACTERS = 5
+_MANY_DIGITS = 12
+_LONGEST_ODD = 3
+_LONGEST_WORD = 16
+_BETWEEN_WORDS = re.compile(r"[^A-Za-z0-9]+")
+_WORDS = re.compile(r"[a-z]+|[A-Z]+|[A-Z]?[a-z]{2,}(?:[A-Z][a-z]+)*")
+_UNREADABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}", re.IGNORECASE)
 
 
 def without_secrets(value: Any) -> tuple[Any, list[str]]:
@@ -73,16 +85,40 @@ def without_secrets(value: Any) -> tuple[Any, list[str]]:
 
 
 def _values() -> tuple[str, ...]:
-    found = {value.strip() for name, value in os.environ.items() if _VARIABLE.search(name)}
-    return tuple(sorted((value for value in found if _is_telling(value)), key=len, reverse=True))
+    """The secrets of the environment, the longest first; also as they stand in JSON and in an address."""
+    given = {value.strip() for name, value in os.environ.items() if _VARIABLE.search(name)}
+    return _written(frozenset(given))
+
+
+@lru_cache(maxsize=8)
+def _written(given: frozenset[str]) -> tuple[str, ...]:
+    telling = [value for value in given if _is_telling(value)]
+    forms = {form for value in telling for form in (value, json.dumps(value)[1:-1], quote(value, safe=""))}
+    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
 
 def _is_telling(value: str) -> bool:
-    """Whether a value is long and odd enough to be no word that a text may have anyway."""
+    """Whether a value is long and odd enough to be nothing that a text may have anyway.
+
+    Below 24 characters words and numbers are not: ``test``, ``not-needed``, ``us-east-1``, ``conversation_id``.
+    """
+    if len(value) < _SHORTEST or len(set(value)) < _FEWEST_CHARACTERS:
+        return False
+    if len(value) >= _LONG:
+        return True
     if any(character.isspace() for character in value):
-        return len(value) >= 24
-    mixed = any(character.isdigit() for character in value) and any(character.isalpha() for character in value)
-    return len(value) >= (8 if mixed else 12)
+        return False
+    parts = [part for part in _BETWEEN_WORDS.split(value) if part]
+    if not all(part.isdigit() or _is_word(part) for part in parts):
+        return True
+    return sum(len(part) for part in parts if part.isdigit()) >= _MANY_DIGITS
+
+
+def _is_word(part: str) -> bool:
+    """Whether it can be read out, or is as short as the ``4o`` in the name of a model."""
+    if len(part) <= _LONGEST_ODD:
+        return True
+    return len(part) <= _LONGEST_WORD and _WORDS.fullmatch(part) is not None and _UNREADABLE.search(part) is None
 
 
 @lru_cache(maxsize=8)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import random
+import math
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from giskard.checks.core.usage import Usage
+from giskard.checks.llm._failures import shown_seconds
 from giskard.checks.llm.errors import ModelCallError
 from giskard.checks.llm.limits import Gate
+from giskard.checks.llm.retry_after import backoff
 from giskard.checks.utils.lazy import asyncio
 
-__all__ = ["Tries", "backoff"]
+__all__ = ["Tries"]
 
 T = TypeVar("T")
-
-_FIRST_WAIT = 0.5
-_LONGEST_WAIT = 20.0
-
-
-def backoff(tries: int) -> float:
-    """Seconds to wait after so many tries: twice as long each time, by chance up to a quarter shorter."""
-    return min(_FIRST_WAIT * 2.0 ** (tries - 1), _LONGEST_WAIT) * random.uniform(0.75, 1.0)
 
 
 class Tries:
@@ -63,9 +57,9 @@ class Tries:
         ModelCallError
             The last failure.
         """
-        if self.gate.closed_for > self.timeout:
+        # Waiting for one's turn is no time of the call.
+        if not await self.gate.turn(self.requests_per_minute, patience=self.timeout):
             raise self._closed()
-        await self.gate.turn(self.requests_per_minute)  # waiting for one's turn is no time of the call
         limit = asyncio.timeout(self.timeout)
         try:
             async with limit:
@@ -93,7 +87,7 @@ class Tries:
         self._last = error
         wait = error.retry_after or backoff(retries)
         if error.kind == "rate_limit":
-            self.gate.close_for(wait)
+            self.gate.close_for(wait, error.message)
         if not error.retryable or retries > self.max_retries:
             raise self._counted(error, retries)
         deadline, now = limit.when(), asyncio.get_running_loop().time()
@@ -102,7 +96,9 @@ class Tries:
             raise self._counted(error, retries)
         if error.kind != "rate_limit":
             await asyncio.sleep(wait)
-        await self.gate.turn(self.requests_per_minute)
+            now = asyncio.get_running_loop().time()
+        if not await self.gate.turn(self.requests_per_minute, patience=(deadline or math.inf) - now):
+            raise self._closed()
 
     def _counted(self, error: ModelCallError, tries: int) -> ModelCallError:
         if tries > 1:
@@ -122,9 +118,9 @@ class Tries:
     def _closed(self) -> ModelCallError:
         seconds = self.gate.closed_for
         return ModelCallError(
-            f"{self.who} takes no calls for another {seconds:.3g} s, by the last answer of the server, and a call may "
-            f"take {self.timeout:g} s",
+            f"{self.who} was not asked: it takes no calls for another {shown_seconds(seconds)}, and a call may take "
+            f"{self.timeout:g} s; the last answer was: {self.gate.reason}",
             kind="rate_limit",
             retry_after=seconds,
-            usage=Usage(calls=0),
+            usage=Usage(calls=self.answered),
         )

@@ -5,29 +5,28 @@ A cassette is a part of a test and is looked at; the cache only saves time and m
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import sqlite3
 import sys
 import threading
 import time
 import warnings
-import weakref
-from collections.abc import Callable, Generator
 from contextvars import Token
 from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from giskard.checks.llm._cache_file import CacheFile, Row
 from giskard.checks.llm._cassette_file import key_of
-from giskard.checks.llm._json_text import from_data, to_data
+from giskard.checks.llm._json_text import to_data
 from giskard.checks.llm._secrets import without_secrets
 from giskard.checks.llm.recording import (
     Answer,
     Ask,
     Asked,
     Entry,
+    Worker,
     enter,
     leave,
     recorder_for_all,
@@ -37,24 +36,9 @@ from giskard.checks.utils.lazy import logging
 
 __all__ = ["ModelCache", "ModelCacheWarning", "default_folder", "model_cache", "use_model_cache"]
 
-T = TypeVar("T")
-
 _FILE = "model-answers.sqlite3"
-_VERSION = 1
-_APPLICATION = 0x67636B61  # "gcka": whose file it is
 # What is asked of the system under test is what the test is about: it is asked each time.
 _KINDS = ("chat", "embeddings")
-_SECONDS_TO_WAIT = 5.0
-_WRITES_BETWEEN_CLEANINGS = 200
-
-_TABLE = """
-CREATE TABLE IF NOT EXISTS answers (
-    key TEXT PRIMARY KEY, answer TEXT NOT NULL, size INTEGER NOT NULL, made REAL NOT NULL, used REAL NOT NULL
-) WITHOUT ROWID
-"""
-
-
-_of_parents: list[Any] = []
 
 
 class ModelCacheWarning(UserWarning):
@@ -69,8 +53,9 @@ def model_cache(
 ) -> ModelCache:
     """Keep the answers of models within a ``with`` block, and give them again for the same request.
 
-    A request is the same when the model, the messages, the parameters, the schema, the number of the trial and that of
-    the vote are. Live targets are always asked. What came out of the cache says so: its source is ``"cache"``.
+    A request is the same when the model and the server that it is at, the messages, the parameters, the schema, the
+    number of the trial and that of the vote are. Live targets are always asked, and so is a generator of which nobody
+    can tell in the next run whether it is the same. What came out of the cache says so: its source is ``"cache"``.
 
     Parameters
     ----------
@@ -150,8 +135,6 @@ class ModelCache:
     ----------
     hits, misses
         How many calls it answered, and how many it did not.
-    problem
-        Why it is not used, None when it is.
     """
 
     is_cache = True
@@ -164,18 +147,19 @@ class ModelCache:
         max_age: float | timedelta | None = None,
         max_bytes: int | None = None,
     ) -> None:
-        self.folder = default_folder() if folder is None else Path(folder)
+        # Absolute: a test may change the folder that it runs in.
+        self.folder = (default_folder() if folder is None else Path(folder)).absolute()
         seconds = max_age.total_seconds() if isinstance(max_age, timedelta) else max_age
-        self._max_age = _positive("max_age", seconds, "seconds, or a positive timedelta,")
-        self._max_bytes = _positive("max_bytes", max_bytes, "bytes")
+        self._limits = (
+            _positive("max_age", seconds, "seconds, or a positive timedelta,"),
+            _positive("max_bytes", max_bytes, "bytes"),
+        )
         self.hits = 0
         self.misses = 0
-        self.problem: str | None = None
-        self._lock = threading.Lock()
-        self._database: sqlite3.Connection | None = None
-        self._closing: weakref.finalize[..., Any] | None = None
-        self._process = 0
-        self._writes = 0
+        self._file = CacheFile(self.path, *self._limits)
+        self._worker = Worker()
+        self._counting = threading.Lock()
+        self._told = False
         self._open = False
         self._tokens: list[Token[Entry | None]] = []
 
@@ -189,26 +173,34 @@ class ModelCache:
         """Whether it answers; also when it has a `problem`, and all calls pass."""
         return self._open
 
+    @property
+    def problem(self) -> str | None:
+        """Why it is not used, None when it is."""
+        return self._file.problem
+
     def same_as(self, other: ModelCache) -> bool:
         """Whether it is open, in the same place as `other` and with the same limits."""
-        mine = (self.folder.resolve(), self._max_age, self._max_bytes)
-        return self._open and mine == (other.folder.resolve(), other._max_age, other._max_bytes)
+        mine = (self.folder.resolve(), self._limits)
+        return self._open and mine == (other.folder.resolve(), other._limits)
 
     def open(self) -> ModelCache:
         """Answer from now on."""
         self.hits = self.misses = 0
-        self.problem = None
+        self._told = False
         self._open = True
-        self._tried(self._connected)
+        with self._worker.lock:
+            self._file.open()
+        self._tell()
         return self
 
     def close(self) -> None:
-        """Answer no more, and let go of the file."""
+        """Answer no more, and let go of the file when all is written."""
         self._open = False
-        if self._writes:
-            self._tried(self._clean)
-        with self._lock:
-            self._disconnect()
+        self._file.wait_no_more()
+        self._worker.end()
+        with self._worker.lock:
+            self._file.close()
+        self._tell()
 
     def __enter__(self) -> ModelCache:
         if self._open:
@@ -223,153 +215,69 @@ class ModelCache:
 
     def clear(self) -> None:
         """Forget all answers."""
-        self._tried(lambda: self._connected().execute("DELETE FROM answers"))
+        with self._worker.lock:
+            self._file.clear()
+        self._tell()
 
     async def answer(self, asked: Asked, ask: Ask) -> Answer:
-        """The answer to the same call that was kept; else what `ask` gives, which is kept."""
+        """The answer to the same call that was kept; else what `ask` gives, which is kept.
+
+        It is written beside, and nobody waits for it: what a crash takes is asked for once more.
+        """
         key = self._key(asked)
         if key is None:
             return await ask()
-        known = self._tried(lambda: self._get(key))
-        with self._lock:
+        known = await self._worker.run(lambda: self._file.get(key))
+        self._tell()
+        with self._counting:
             self.hits += known is not None
             self.misses += known is None
         if known is not None:
             return known, "cache"
         found, source = await ask()
-        self._keep(key, found)
+        row = self._row(key, found)
+        if row is not None and self._open and self.problem is None:
+            self._file.add(row)
+            self._worker.submit(self._file.write)
         return found, source
 
     # --- what is kept ---
 
     def _key(self, asked: Asked) -> str | None:
-        """The key of a call; None when nothing is kept of it: it is a target's, or there are secrets in it."""
-        if asked.kind not in _KINDS or self.problem is not None:
+        """The key of a call; None when nothing is kept of it.
+
+        It may be a target's, or have secrets in it, or nobody can tell who answers: another judge of the same name
+        must not decide.
+        """
+        if asked.kind not in _KINDS or asked.identity is None or self.problem is not None:
             return None
         try:
-            return None if without_secrets(asked.request)[1] else key_of(asked)
+            if without_secrets(asked.identity)[1] or without_secrets(asked.request)[1]:
+                return None
+            return sha256(f"{key_of(asked)}{asked.identity}".encode("utf-8", "backslashreplace")).hexdigest()
         except (TypeError, ValueError, RecursionError):  # no JSON data
             return None
 
-    def _get(self, key: str) -> dict[str, Any] | None:
-        row = self._connected().execute("SELECT answer, made FROM answers WHERE key = ?", (key,)).fetchone()
-        now = time.time()
-        if row is None or (self._max_age is not None and not 0 <= now - row[1] <= self._max_age):
-            return None
-        if self._max_bytes is not None:
-            self._connected().execute("UPDATE answers SET used = ? WHERE key = ?", (now, key))
-        return from_data(json.loads(row[0]))
-
-    def _keep(self, key: str, found: Any) -> None:
+    def _row(self, key: str, found: Any) -> Row | None:
+        """What is kept of an answer; None when nothing is."""
         try:
             if without_secrets(found)[1]:
-                return
+                return None
             text = json.dumps(to_data(found), ensure_ascii=False)
         except (TypeError, ValueError, RecursionError):  # no JSON data
-            return
-        now = time.time()
-        row = (key, text, len(text.encode()), now, now)
-        self._tried(lambda: self._connected().execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row))
-        with self._lock:
-            self._writes += 1
-            much = self._writes % _WRITES_BETWEEN_CLEANINGS == 0
-        if much:
-            self._tried(self._clean)
-
-    def _clean(self) -> None:
-        """Drop what is too old, and what is too much."""
-        if self._max_age is not None:
-            self._connected().execute("DELETE FROM answers WHERE made < ?", (time.time() - self._max_age,))
-        if self._max_bytes is not None:
-            self._connected().execute(
-                "DELETE FROM answers WHERE key IN (SELECT key FROM ("
-                "SELECT key, SUM(size) OVER (ORDER BY used DESC, key) AS total FROM answers) WHERE total > ?)",
-                (self._max_bytes,),
-            )
-
-    # --- the file ---
-
-    def _tried(self, use: Callable[[], T]) -> T | None:
-        """What `use` gives; None when the file fails, which is told once, and never ends a run."""
-        if self.problem is not None:
             return None
-        with self._lock:
-            try:
-                return use()
-            except sqlite3.OperationalError as error:
-                if "locked" in str(error) or "busy" in str(error):  # another process writes for seconds: without it
-                    return None
-                self._give_up(error)
-            except (sqlite3.Error, OSError, ValueError, _NotOurs) as error:
-                self._give_up(error)
-        return None
+        now = time.time()
+        return key, text, len(text.encode()), now, now
 
-    def _give_up(self, error: Exception) -> None:
-        with contextlib.suppress(sqlite3.Error):
-            self._disconnect()
-        self.problem = (
-            f"the model cache {os.fspath(self.path)!r} cannot be used, and models are asked without it: {error}; move "
-            "the file away, or name another folder"
-        )
-        _warn(self.problem)
-
-    def _connected(self) -> sqlite3.Connection:
-        """The connection of this process: one that was made before a fork is another process's."""
-        if self._database is None or self._process != os.getpid():
-            if self._closing is not None:  # SQLite forbids to close in a child what its parent has opened
-                self._closing.detach()
-                _of_parents.append(self._database)
-            self.folder.mkdir(parents=True, exist_ok=True)
-            database = sqlite3.connect(
-                self.path, timeout=_SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False
-            )
-            try:
-                _prepare(database)
-            except BaseException:
-                database.close()
-                raise
-            self._database, self._process = database, os.getpid()
-            self._closing = weakref.finalize(self, database.close)
-        return self._database
-
-    def _disconnect(self) -> None:
-        closing, self._closing, self._database = self._closing, None, None
-        if closing is not None:
-            closing()
+    def _tell(self) -> None:
+        """Tell what the problem is, once."""
+        problem = self.problem
+        if problem is not None and not self._told:
+            self._told = True
+            _warn(problem)
 
     def __repr__(self) -> str:
         return f"<ModelCache {os.fspath(self.path)!r}: {self.hits} hits, {self.misses} misses>"
-
-
-class _NotOurs(Exception):
-    """The file is another program's, or of another version."""
-
-
-def _prepare(database: sqlite3.Connection) -> None:
-    with _transaction(database):  # of two processes that make the file, one waits for the other
-        application = database.execute("PRAGMA application_id").fetchone()[0]
-        version = database.execute("PRAGMA user_version").fetchone()[0]
-        if application != _APPLICATION:
-            if application or version or database.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
-                raise _NotOurs("it is a database of another program")
-            database.execute(_TABLE)
-            database.execute(f"PRAGMA application_id = {_APPLICATION}")
-            database.execute(f"PRAGMA user_version = {_VERSION}")
-        elif version != _VERSION:
-            raise _NotOurs(f"it is of version {version}, this version of giskard-checks has {_VERSION}")
-    database.execute("PRAGMA journal_mode = WAL")
-    database.execute("PRAGMA synchronous = NORMAL")
-
-
-@contextlib.contextmanager
-def _transaction(database: sqlite3.Connection) -> Generator[None]:
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        database.execute("ROLLBACK")
-        raise
-    database.execute("COMMIT")
 
 
 def _positive(name: str, value: Any, unit: str) -> Any:

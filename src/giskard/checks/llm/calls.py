@@ -20,6 +20,7 @@ from giskard.checks.llm.generator import generator_of
 from giskard.checks.llm.schemas import schema_of
 from giskard.checks.llm.types import Completion, Embeddings, GenerationParams, Message
 
+_PARAMETERS = ("temperature", "max_tokens", "seed")
 _WRAPPED = 5  # judges around judges around a model, and no cycle of them
 
 __all__ = ["complete", "embed", "model_name"]
@@ -92,7 +93,7 @@ async def embed(model: Any, texts: Sequence[str], metadata: Mapping[str, Any] | 
             raise ModelCallError(f"{model_name(model)!r} gave no vectors of numbers: {error}") from None
         return {"vectors": vectors, "model": found.model, "usage": _usage_data(found.usage)}
 
-    request = {"model": model_name(model), "texts": list(texts)}
+    request = {**_options(model), "model": model_name(model), "texts": list(texts)}
     data, source = await recording.recorded("embeddings", request, call, identity=_identity(model))
     if not isinstance(data.get("vectors"), list):
         raise _damaged(source)
@@ -266,19 +267,26 @@ def _count(usage: Any, *names: str) -> int | None:
 def _request(generator: Any, messages: Sequence[Message], params: GenerationParams | None) -> dict[str, Any]:
     """What a call means, whoever makes it and however it is sent."""
     request: dict[str, Any] = {
+        **_options(generator),
         "model": model_name(generator),
         "messages": [{"role": message.role, "content": message.content} for message in messages],
     }
-    # What the generator was made with counts like what it is called with.
-    for name in ("temperature", "max_tokens", "seed"):
+    for name in _PARAMETERS:  # they go before what the generator was made with
         value = getattr(params, name, None)
-        if value is None:
-            value = getattr(generator, name, None)
-        if isinstance(value, (int, float)):
+        if value is not None:
             request[name] = value
     if params is not None and params.response_format is not None:
         request["schema"] = schema_of(params.response_format)
     return request
+
+
+def _options(model: Any) -> dict[str, Any]:
+    """What a model was made with that changes its answers, where it says so."""
+    options: Any = getattr(model, "request_options", None)
+    if isinstance(options, Mapping):
+        return dict(cast("Mapping[str, Any]", options))
+    values = {name: getattr(model, name, None) for name in _PARAMETERS}
+    return {name: value for name, value in values.items() if isinstance(value, (int, float))}
 
 
 def _identity(model: Any) -> str | None:

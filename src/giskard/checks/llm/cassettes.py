@@ -1,23 +1,26 @@
-"""Recording what models and live targets answer, and replaying it: `cassette`."""
+"""Recording what models and targets answer, and replaying it: `cassette`."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import os
 import threading
 import warnings
+from collections import deque
 from collections.abc import Callable
 from contextvars import Token
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_args
 
-from giskard.checks.llm._cassette_file import CassetteError, CassetteFile, Kept, News, Recording, key_of
-from giskard.checks.llm._described import RecordedCall, call, count, difference, fits, listed, model_of
+from giskard.checks.llm._cassette_file import CassetteError, CassetteFile, Kept, News, Recording
+from giskard.checks.llm._described import RecordedCall, call, count, difference, listed, model_of
 from giskard.checks.llm._json_text import from_data, to_data
 from giskard.checks.llm._secrets import without_secrets
+from giskard.checks.llm._shelves import Shelf, Shelves
 from giskard.checks.llm.errors import ModelCallError
-from giskard.checks.llm.recording import Answer, Ask, Asked, Entry, enter, leave
+from giskard.checks.llm.recording import Answer, Ask, Asked, Entry, Worker, enter, leave
 from giskard.checks.utils.ids import new_id
 
 __all__ = [
@@ -45,7 +48,9 @@ class CassetteMismatchError(AssertionError):
 
 
 def cassette(path: str | os.PathLike[str], mode: CassetteMode = "auto") -> Cassette:
-    """Record what models and live targets answer within a ``with`` block, or replay it.
+    """Record what models and targets answer within a ``with`` block, or replay it.
+
+    The targets are `HTTPTarget`, `OpenAITarget` and `CommandTarget`; functions and `AgentTarget` run each time.
 
     Parameters
     ----------
@@ -53,8 +58,8 @@ def cassette(path: str | os.PathLike[str], mode: CassetteMode = "auto") -> Casse
         A JSON file, made when something is recorded.
     mode
         ``"auto"`` replays what is recorded, and asks for and records what is not; ``"record"`` asks for all anew;
-        ``"replay"`` asks nobody: a call that is not recorded is an error of the check that made it; ``"strict"`` is
-        like that, and at the end of the block also a recording that was not used is an error.
+        ``"replay"`` asks nobody: a call that is not recorded, or not as often, is an error of the check that made it;
+        ``"strict"`` is like that, and at the end of the block also a recording that was not used is an error.
 
     Raises
     ------
@@ -79,25 +84,6 @@ def cassette(path: str | os.PathLike[str], mode: CassetteMode = "auto") -> Casse
     fail 0 1
     """
     return Cassette(path, mode)
-
-
-class _Shelf:
-    """A recording while its cassette is open: what it held at first, and how far it has been read."""
-
-    __slots__ = ("asked", "at_first", "news", "secrets", "served")
-
-    def __init__(self, asked: Asked, recording: Recording | None = None) -> None:
-        self.asked = asked
-        self.at_first = [] if recording is None else list(recording.answers)
-        self.secrets = () if recording is None else recording.secrets
-        self.served = 0
-        self.news: list[str] = []
-
-    def next(self) -> Kept:
-        """The next answer, and the last one again when there is none."""
-        kept = self.at_first[min(self.served, len(self.at_first) - 1)]
-        self.served += 1
-        return kept
 
 
 class Cassette:
@@ -126,8 +112,9 @@ class Cassette:
         self.missing: list[RecordedCall] = []
         self.scrubbed: list[RecordedCall] = []
         self._file = CassetteFile(self.path)
-        self._shelves: dict[str, _Shelf] = {}
-        self._unwritten: list[News] = []
+        self._shelves = Shelves()
+        self._unwritten: deque[News] = deque()
+        self._worker = Worker()
         self._tokens: list[Token[Entry | None]] = []
         self._lock = threading.Lock()
         self._open = False
@@ -152,7 +139,7 @@ class Cassette:
         for calls in (self.recorded, self.replayed, self.missing, self.scrubbed):
             calls.clear()
         found = self._file.read()
-        self._shelves = {key: _Shelf(recording.asked, recording) for key, recording in found.items()}
+        self._shelves = Shelves(found)
         self._run = new_id()
         self._open = True
         return self
@@ -167,11 +154,11 @@ class Cassette:
         """
         with self._lock:
             self._open = False
-            unwritten, self._unwritten = self._unwritten, []
-        for news in unwritten:
-            self._file.append(news)
-        if not self._only_replays:
-            self._file.merge()
+        self._worker.end()
+        with self._worker.lock:
+            self._write()
+            if not self._only_replays:
+                self._file.merge()
 
     def assert_matched(self, *, unused: bool = True) -> None:
         """Raise unless the calls that were made are those that are recorded: what a strict block does at its end.
@@ -221,6 +208,10 @@ class Cassette:
     def __call__(self, function: F) -> F:
         """`function` within a block of its own at each call: the cassette as a decorator."""
         path, mode = self.path, self.mode
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(
+                f"{function!r:.80} is a generator, which runs after the call: use `with cassette({self._name}):` in it"
+            )
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
@@ -284,26 +275,29 @@ class Cassette:
     async def answer(self, asked: Asked, ask: Ask) -> Answer:
         """The recording of a call; where there is none, or it is to be made anew, what `ask` gives.
 
+        An answer that is new is in a file before it is given: no crash after that loses it.
+
         Raises
         ------
         ModelCallError
             Of kind "config", when there is none and nobody may be asked, or what came back is no JSON data.
         """
-        asked, secrets = self._clean(asked)
+        asked, raw, secrets = self._clean(asked)
         with self._lock:
-            shelf = self._find(asked)
-            if shelf.at_first and not self.asks_anew:
-                kept = shelf.next()
+            shelf = self._shelves.find(asked, raw, secrets, anew=self.asks_anew)
+            kept = None if self.asks_anew else shelf.next()
+            if kept is not None:
                 self.replayed.append(call(asked))
-                if secrets or kept.secrets:
+                if shelf.secrets or secrets or kept.secrets:
                     self.scrubbed.append(call(asked))
                 return from_data(to_data(kept.answer)), "cassette"  # a copy: what one caller does to it is its own
             if self._only_replays:
-                raise self._is_missing(asked)
+                raise self._is_missing(asked, shelf)
             number = shelf.served
             shelf.served += 1
         found, source = await ask()
-        self._keep(shelf, number, asked, secrets, found)
+        if self._keep(shelf, number, asked, found):
+            await self._worker.run(self._tried_to_write)
         return found, source
 
     @property
@@ -314,25 +308,19 @@ class Cassette:
     def _name(self) -> str:
         return repr(os.fspath(self.path))
 
-    def _clean(self, asked: Asked) -> tuple[Asked, tuple[str, ...]]:
+    def _clean(self, asked: Asked) -> tuple[Asked, Asked, tuple[str, ...]]:
+        """The call as it may be written, as it is, and where secrets were taken out."""
         try:
             request, secrets = without_secrets(asked.request)
-            asked = Asked(asked.kind, from_data(to_data(request)), asked.trial, asked.sample)
+            raw = cleaned = Asked(asked.kind, from_data(to_data(asked.request)), asked.trial, asked.sample)
+            if secrets:
+                cleaned = Asked(asked.kind, from_data(to_data(request)), asked.trial, asked.sample)
         except (TypeError, ValueError, RecursionError) as error:
             raise self._no_json("the request", asked, error) from error
-        return asked, tuple(secrets)
+        return cleaned, raw, tuple(secrets)
 
-    def _find(self, asked: Asked) -> _Shelf:
-        """The shelf of a call, a new one when there is none."""
-        key = key_of(asked)
-        shelf = self._shelves.get(key)
-        if shelf is None:
-            shelf = next((one for one in self._shelves.values() if one.secrets and fits(one.asked, asked)), None)
-        if shelf is None:
-            shelf = self._shelves[key] = _Shelf(asked)
-        return shelf
-
-    def _keep(self, shelf: _Shelf, number: int, asked: Asked, secrets: tuple[str, ...], found: Any) -> None:
+    def _keep(self, shelf: Shelf, number: int, asked: Asked, found: Any) -> bool:
+        """Take note of a new answer; whether there is something to write."""
         try:
             cleaned, in_answer = without_secrets(found)
             kept = Kept(from_data(to_data(cleaned)), tuple(in_answer))
@@ -341,26 +329,31 @@ class Cassette:
             raise self._no_json("the answer", asked, error) from error
         with self._lock:
             if not self._open:
-                return  # whoever asked gets the answer, and the file stays as the end of the block left it
-            replaced = () if shelf.news else tuple(old.digest for old in shelf.at_first)
-            recording = Recording(shelf.asked, [kept], secrets)
-            news = News(self._run, number, recording, replaced, tuple(shelf.news))
-            shelf.news.append(digest)
+                return False  # whoever asked gets the answer, and the file stays as the end of the block left it
+            after, replaced = shelf.following(digest, anew=self.asks_anew)
+            recording = Recording(shelf.asked, [kept], shelf.secrets)
+            self._unwritten.append(News(self._run, number, recording, replaced, after))
             self.recorded.append(call(asked))
-            if secrets or in_answer:
+            if shelf.secrets or in_answer:
                 self.scrubbed.append(call(asked))
-        try:
-            self._file.append(news)
-        except OSError:  # such as a full disk: once more at the end of the block, which then says so
-            with self._lock:
-                self._unwritten.append(news)
+        return True
+
+    def _tried_to_write(self) -> None:
+        with contextlib.suppress(CassetteError, OSError):  # a full disk: again with the next one, or at the end
+            self._write()
+
+    def _write(self) -> None:
+        """Write all that is not in a file yet, in the order in which it was recorded."""
+        batch = list(self._unwritten)
+        if batch:
+            self._file.append(*batch)
+            for _ in batch:
+                self._unwritten.popleft()
 
     # --- what it says ---
 
-    def _is_missing(self, asked: Asked) -> ModelCallError:
-        others = [shelf.asked for shelf in self._shelves.values() if shelf.at_first]
-        nothing = "it is empty" if self.path.exists() else "there is no such file"
-        note = difference(asked, others) if others else nothing
+    def _is_missing(self, asked: Asked, shelf: Shelf) -> ModelCallError:
+        note = self._why_missing(asked, shelf)
         self.missing.append(call(asked, note))
         return ModelCallError(
             f"the cassette {self._name} has no recording of this call of {model_of(asked)!r} ({asked.kind}), and its "
@@ -368,6 +361,16 @@ class Cassette:
             "mode='record'",
             kind="config",
         )
+
+    def _why_missing(self, asked: Asked, shelf: Shelf) -> str:
+        if shelf.at_first:
+            times = "once" if len(shelf.at_first) == 1 else f"{len(shelf.at_first)} times"
+            return f"it is recorded {times}, and asked for once more"
+        # What nobody has asked for yet is likelier to be what the call was before it was changed.
+        others = sorted((one for one in self._shelves.values() if one.at_first), key=lambda one: one.served > 0)
+        if others:
+            return difference(asked, (one.asked for one in others))
+        return "it is empty" if self.path.exists() else "there is no such file"
 
     def _no_json(self, what: str, asked: Asked, error: Exception) -> ModelCallError:
         problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from giskard.checks.core.mixin import BaseEmbeddingModel
 from giskard.checks.llm._addresses import Address
 from giskard.checks.llm.generator import AtServer
-from giskard.checks.llm.types import Embeddings
+from giskard.checks.llm.types import EmbeddingModelLike, Embeddings
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from giskard.checks.llm._embedding import Embedder
 
 __all__ = ["EmbeddingModel", "embedding_model_of"]
 
@@ -50,7 +55,7 @@ class EmbeddingModel(AtServer, BaseEmbeddingModel):
 
 
 @functools.lru_cache(maxsize=256)
-def embedding_model_of(name: str) -> Any:
+def embedding_model_of(name: str) -> EmbeddingModelLike:
     """The embedding model of a name, which is the same object each time; ``"local"`` is the one in a package.
 
     Raises
@@ -65,7 +70,7 @@ def embedding_model_of(name: str) -> Any:
     return LocalEmbeddingModel()
 
 
-def _open(address: Address, http: Any) -> Any:
+def _open(address: Address, http: httpx2.AsyncClient) -> Embedder:
     from giskard.checks.llm._embedding import open_embedder  # noqa: PLC0415 - the library comes with it
 
     return open_embedder(address, http)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import functools
+import math
 import random
-from typing import Any
+from typing import Any, Final
 
 from giskard.checks.core.exceptions import MissingExtraError
 from giskard.checks.utils.lazy import asyncio
 
 __all__ = ["Gate"]
+
+_LONGEST: Final = 3600.0
+"""Seconds that a gate stays closed at most: what a server asks beyond that is a mistake, and is asked for again."""
 
 
 class Gate:
@@ -23,6 +27,8 @@ class Gate:
         self._slots: dict[int, asyncio.Semaphore] = {}
         self._paces: dict[float, Any] = {}
         self._open_at = 0.0
+        self.reason = ""
+        """What the server said when the gate was closed."""
 
     def slot(self, max_concurrency: int) -> asyncio.Semaphore:
         """A context manager that is entered by no more than so many calls at once."""
@@ -31,27 +37,44 @@ class Gate:
             slots = self._slots[max_concurrency] = asyncio.Semaphore(max_concurrency)
         return slots
 
-    def close_for(self, seconds: float) -> None:
+    def close_for(self, seconds: float, reason: str = "") -> None:
         """Let no call pass for so long: the server takes none."""
-        self._open_at = max(self._open_at, asyncio.get_running_loop().time() + seconds)
+        until = asyncio.get_running_loop().time() + min(seconds, _LONGEST)
+        if until > self._open_at:
+            self._open_at, self.reason = until, reason
 
     @property
     def closed_for(self) -> float:
         """Seconds until calls may pass again."""
         return max(0.0, self._open_at - asyncio.get_running_loop().time()) if self._open_at else 0.0
 
-    async def turn(self, requests_per_minute: float | None) -> None:
+    async def turn(self, requests_per_minute: float | None, *, patience: float = math.inf) -> bool:
         """Wait until the next call may go out.
 
         After a closed time the calls start a little apart, so that they do not all meet the same limit again.
+
+        Parameters
+        ----------
+        requests_per_minute
+            How fast calls may go out.
+        patience
+            Seconds: while the gate is to stay closed for longer, nobody waits for it.
+
+        Returns
+        -------
+        bool
+            Whether the call may go out; False when its patience is at its end.
         """
         while (seconds := self.closed_for) > 0:
+            if seconds > patience:
+                return False
             await asyncio.sleep(seconds + random.uniform(0, min(0.1 * seconds, 1.0)))
         if requests_per_minute is not None:
             pace = self._paces.get(requests_per_minute)
             if pace is None:
                 pace = self._paces[requests_per_minute] = _limiter()(1, 60 / requests_per_minute)
             await pace.acquire()
+        return True
 
 
 @functools.cache

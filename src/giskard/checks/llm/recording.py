@@ -1,14 +1,21 @@
 """The door between a call to the outside and what may answer in its stead: a cassette, or the cache.
 
-Whoever calls a model or a live target asks through `recorded`.  When nothing is entered, that is the call itself.
+Whoever calls a model, or a target that can be recorded, asks through `recorded`.  When nothing is entered, that is the
+call itself.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import os
+import threading
+import weakref
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from giskard.checks.core.attempt import current_attempt
 from giskard.checks.llm.types import Source
@@ -19,6 +26,7 @@ __all__ = [
     "Asked",
     "Entry",
     "Recorder",
+    "Worker",
     "active",
     "enter",
     "leave",
@@ -26,6 +34,8 @@ __all__ = [
     "recorder_for_all",
     "set_recorder_for_all",
 ]
+
+T = TypeVar("T")
 
 Answer: TypeAlias = "tuple[dict[str, Any], Source]"
 """What came back, as JSON data, and where it came from."""
@@ -207,3 +217,102 @@ def _innermost() -> tuple[Recorder | None, Recorder | None]:
     if cache is None and common is not None and common.is_open:
         cache = common
     return cassette, cache
+
+
+# --- files, beside the event loop --------------------------------------------------------
+
+
+class Worker:
+    """A thread of its own for what a recorder does with its file: a piece of work at a time, in the order given.
+
+    A file may be slow, or another process may hold its lock: no event loop waits for that, and neither does a thread of
+    the loop's pool, which a user's own functions may keep busy.  The thread is made when there is something to do.
+
+    Attributes
+    ----------
+    lock
+        Whoever uses what the work uses, in another thread, holds it.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._starting = threading.Lock()
+        self._threads: ThreadPoolExecutor | None = None
+        _workers.add(self)
+
+    def submit(self, work: Callable[[], T]) -> Future[T]:
+        """Have it done, with the lock held; it is done also when nobody waits for it."""
+
+        def locked() -> T:
+            with self.lock:
+                return work()
+
+        try:
+            with self._starting:
+                if self._threads is None:
+                    self._threads = ThreadPoolExecutor(1, thread_name_prefix="giskard-recorder")
+                return self._threads.submit(locked)
+        except RuntimeError:  # no threads are started any more: the interpreter comes to its end
+            done: Future[T] = Future()
+            try:
+                done.set_result(locked())
+            except Exception as error:
+                done.set_exception(error)
+            return done
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Have it done, and wait for it; who is cancelled meanwhile waits no more, and it is done all the same."""
+        loop = asyncio.get_running_loop()
+        waiting = loop.create_future()
+
+        def tell(_: Future[T]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed by now
+                loop.call_soon_threadsafe(lambda: None if waiting.done() else waiting.set_result(None))
+
+        done = self.submit(work)
+        done.add_done_callback(tell)
+        await waiting
+        return done.result()
+
+    def end(self) -> None:
+        """Wait until all is done, and let go of the thread."""
+        with self._starting:
+            threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown()
+
+    def forget(self) -> None:
+        """In the child of a fork there is neither the thread nor whoever held a lock."""
+        self.lock, self._starting = threading.Lock(), threading.Lock()
+        self._threads = None
+
+
+_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
+_SECONDS_BEFORE_A_FORK = 5.0
+
+
+class _Fork:
+    """Forks the process between two pieces of work: in the child, one that is half done is never finished."""
+
+    held: ClassVar[list[threading.Lock]] = []
+
+    @classmethod
+    def before(cls) -> None:
+        locks = [worker.lock for worker in list(_workers)]
+        cls.held = [lock for lock in locks if lock.acquire(timeout=_SECONDS_BEFORE_A_FORK)]
+
+    @classmethod
+    def after_in_parent(cls) -> None:
+        held, cls.held = cls.held, []
+        for lock in held:
+            lock.release()
+
+    @classmethod
+    def after_in_child(cls) -> None:
+        cls.held = []
+        for worker in list(_workers):
+            worker.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_Fork.before, after_in_parent=_Fork.after_in_parent, after_in_child=_Fork.after_in_child)

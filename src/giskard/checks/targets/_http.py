@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
@@ -24,6 +25,7 @@ T = TypeVar("T")
 _REPEATABLE: Final = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"})
 # The server says with these that it did not take the request.
 _NOT_TAKEN: Final = frozenset({429, 503})
+_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 _BROKEN_ON_THE_WAY: Final = frozenset({502, 504})
 _KINDS: Final = {401: "authentication", 403: "authentication", 408: "timeout", 429: "rate_limit", 504: "timeout"}
 
@@ -118,10 +120,11 @@ async def _once(
             finally:
                 await response.aclose()
     except http.InvalidURL as error:
-        raise ConfigurationError(f"{outgoing.place} is no address: {error}") from None
-    except http.LocalProtocolError as error:  # a line break in a header, for one
         problem = redacted(str(error), outgoing.secrets)
-        raise ConfigurationError(f"{outgoing.place} cannot be sent: {problem}") from None
+        raise ConfigurationError(f"{outgoing.place} is no address: {problem}") from None
+    except http.LocalProtocolError:  # its text holds what was to be sent
+        names = ", ".join(map(repr, outgoing.headers))
+        raise ConfigurationError(f"{outgoing.place} cannot be sent as HTTP; look at its headers: {names}") from None
     except http.DecodingError as error:
         raise TargetError(f"{outgoing.place} answered with a body that cannot be unpacked: {error}") from None
     except http.HTTPError as error:
@@ -136,16 +139,14 @@ async def _once(
 
 
 def _request(client: Any, outgoing: Outgoing) -> Any:
-    try:
-        return client.build_request(
-            outgoing.method, outgoing.url, headers=dict(outgoing.headers), content=outgoing.content
-        )
-    except UnicodeEncodeError:
-        names = [name for name, value in outgoing.headers.items() if not value.isascii()]
+    headers = {name: value.strip() for name, value in outgoing.headers.items()}  # around a value it means nothing
+    names = [name for name, value in headers.items() if _HEADER_VALUE.fullmatch(value) is None]
+    if names:
         raise ConfigurationError(
             f"{outgoing.place}: the value of the header {', '.join(map(repr, names))} has characters that no header "
-            "can hold"
-        ) from None
+            "can hold: a line break, another control character, or what is no ASCII"
+        )
+    return client.build_request(outgoing.method, outgoing.url, headers=headers, content=outgoing.content)
 
 
 async def _read(
@@ -157,8 +158,9 @@ async def _read(
         return await read(reply), reply
     body = redacted(await reply.beginning(), outgoing.secrets)
     kind = "quota" if status == 429 and "insufficient_quota" in body else _KINDS.get(status, "crash")
+    phrase = redacted(response.reason_phrase, outgoing.secrets)
     failure = TargetError(
-        f"{outgoing.place} answered {status} {response.reason_phrase}".rstrip() + f": {excerpt(body)}",
+        f"{outgoing.place} answered {status} {phrase}".rstrip() + f": {excerpt(body)}",
         kind=kind,
         retryable=kind != "quota" and (status in _NOT_TAKEN or status in _BROKEN_ON_THE_WAY or kind == "timeout"),
         retry_after=retry_after(reply.headers),

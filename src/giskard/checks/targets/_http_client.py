@@ -70,6 +70,7 @@ def new_cookies() -> Any:
 
 def set_cookies(request: Any, cookies: Any) -> None:
     """Put those of the conversation beside those that the target sends itself."""
+    request.headers.encoding = "utf-8"  # a service may set any bytes
     given = request.headers.pop("cookie", None)
     cookies.set_cookie_header(request)
     both = "; ".join(part for part in (given, request.headers.get("cookie")) if part)

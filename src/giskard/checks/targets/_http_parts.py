@@ -11,7 +11,7 @@ from giskard.checks.targets._conversation import as_json, to_json_text
 from giskard.checks.targets._http_reply import Reply, Rules
 from giskard.checks.targets._place import Place
 from giskard.checks.targets._reply import ValuePath, parse_json
-from giskard.checks.targets._secrets import REFERENCE, is_address, shown_url
+from giskard.checks.targets._secrets import REFERENCE, holds_key, is_address, shown_url
 from giskard.checks.targets._template import Template
 from giskard.checks.targets.errors import TargetError
 
@@ -55,6 +55,11 @@ def check_address(url: str) -> None:
         raise ValueError(
             f"url has a name or a password in it ({shown!r} is left of it); send them as a header: "
             "headers={'Authorization': 'Basic ${CREDENTIALS}'}"
+        )
+    if holds_key(address.path):
+        raise ValueError(
+            "url has what looks like a key in its path, which is shown and saved: write the name of a variable of the "
+            "environment there, 'https://host/${API_KEY}/path'"
         )
     if REFERENCE.search(address.netloc):
         raise ValueError(

@@ -14,9 +14,15 @@ _MAX_REDIRECTS: Final = 10
 
 
 def redirected(client: Any, request: Any, response: Any, outgoing: Outgoing, hops: int) -> Any:
-    """The request that a redirect asks for.
+    """The request that a redirect asks for, of the same server.
 
-    To another host nothing goes but a bare GET: the headers may hold a key, and the body holds the conversation.
+    No other is asked: headers may hold a key, the body holds the conversation, and the answer of whoever else is there
+    would count as the target's.
+
+    Raises
+    ------
+    TargetError
+        When it leads elsewhere, or in a circle.
     """
     following = response.next_request
     location = shown_url(response.headers.get("location", ""))
@@ -26,21 +32,19 @@ def redirected(client: Any, request: Any, response: Any, outgoing: Outgoing, hop
         )
     if hops > _MAX_REDIRECTS:
         raise TargetError(f"{outgoing.place} redirects more than {_MAX_REDIRECTS} times", status=response.status_code)
-    if following.url.origin == request.url.origin or _is_upgrade(request.url, following.url):
-        headers = {name: value for name, value in request.headers.items() if name not in ("cookie", "host")}
-        if following.method == "GET":
-            headers = {name: value for name, value in headers.items() if not name.startswith("content-")}
-            headers.pop("transfer-encoding", None)
-        body = outgoing.content if following.method == outgoing.method else None
-        return client.build_request(following.method, following.url, headers=headers, content=body)
-    if following.method not in ("GET", "HEAD"):
+    if following.url.origin != request.url.origin and not _is_upgrade(request.url, following.url):
         raise TargetError(
-            f"{outgoing.place} redirects to another host, {shown_url(str(following.url))}, to which the conversation "
-            "was not sent; give the target that address if it is right",
+            f"{outgoing.place} redirects to another server, {shown_url(str(following.url))}, which was not asked; give "
+            "the target that address if it is right",
             kind="config",
             status=response.status_code,
         )
-    return client.build_request(following.method, following.url)
+    headers = {name: value for name, value in request.headers.items() if name not in ("cookie", "host")}
+    if following.method == "GET":
+        headers = {name: value for name, value in headers.items() if not name.startswith("content-")}
+        headers.pop("transfer-encoding", None)
+    body = outgoing.content if following.method == outgoing.method else None
+    return client.build_request(following.method, following.url, headers=headers, content=body)
 
 
 def _is_upgrade(before: Any, after: Any) -> bool:

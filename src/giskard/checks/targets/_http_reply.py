@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from giskard.checks.targets._charsets import decoded
 from giskard.checks.targets._http_client import http_library
 from giskard.checks.targets._secrets import redacted, shown_url
 from giskard.checks.targets.errors import TargetError
@@ -57,10 +58,7 @@ class Reply:
     async def text(self) -> str:
         """The whole body."""
         body = b"".join([piece async for piece in self.pieces()])
-        try:
-            return body.decode(self._response.charset_encoding or "utf-8-sig", "replace")
-        except LookupError:  # a charset that nobody knows
-            return body.decode("utf-8-sig", "replace")
+        return decoded(body, self._response.charset_encoding)
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
         """The body as it comes.
@@ -91,6 +89,7 @@ class Reply:
 
     async def events(self) -> AsyncGenerator[tuple[str, str], None]:
         """The kind and the data of each server-sent event."""
+        self._response.encoding = "utf-8-sig"  # streams are UTF-8, whatever they call themselves
         source = http_library().EventSource(self._response, max_event_size=self._max_bytes)
         size = 0
         async with aclosing(aiter(source)) as events:

@@ -1,4 +1,4 @@
-"""A command that is run once: its whole group of processes ends with it, whatever happens."""
+"""A command that is run once: its group of processes ends with it, whatever happens."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
+
+from giskard.checks.targets._descendants import Descendants
 
 __all__ = ["Outcome", "TooMuchOutput", "run_process"]
 
@@ -46,8 +48,9 @@ async def run_process(
 ) -> None:
     """Run a command to its end, in a group of its own.
 
-    What it started, and left running, ends with it.  When this is cancelled, the group is asked to end, and made to
-    2 seconds later.
+    What it started in its group, and left running, ends with it.  When it is not to go on, because this is cancelled or
+    it wrote too much, the group is asked to end, and made to 2 seconds later; on Linux also what left the group, where
+    whoever started it still runs.  A daemon, which left both, goes on.
 
     Parameters
     ----------
@@ -177,11 +180,20 @@ def _settle(future: asyncio.Future[None]) -> None:
 
 async def _end(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
     """End the command and its group, and close the pipes to it."""
-    if not watcher.has_ended:
-        _ask_to_end(transport)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(watcher.enough.wait(), _PATIENCE)
-    await _force_to_end(transport, watcher)
+    descendants = Descendants()
+    try:
+        if not watcher.has_ended:
+            descendants.find(transport.get_pid())
+            descendants.end(forced=False)
+            _ask_to_end(transport)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(watcher.enough.wait(), _PATIENCE)
+        if not watcher.has_ended:
+            descendants.find(transport.get_pid())
+        await _force_to_end(transport, watcher)
+        descendants.end(forced=True)
+    finally:
+        descendants.let_go()
     await asyncio.wait([watcher.closed], timeout=_PIPES_PATIENCE)
     transport.close()
     await asyncio.wait([watcher.closed], timeout=_PIPES_PATIENCE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 from urllib.parse import parse_qsl, quote, quote_plus, unquote_plus, urlsplit, urlunsplit
 
@@ -16,8 +16,10 @@ __all__ = [
     "WITHHELD",
     "FromEnvironment",
     "Keys",
+    "Known",
     "Secret",
     "has_reference",
+    "holds_key",
     "is_address",
     "is_secret_name",
     "protected",
@@ -28,6 +30,7 @@ __all__ = [
     "resolved_data",
     "resolved_text",
     "shown_url",
+    "without",
 ]
 
 _SECRET: Final = "[secret]"  # as in cassettes
@@ -45,6 +48,8 @@ _KEY: Final = re.compile(
 )
 _IN_A_HEADER: Final = re.compile(r"(?:bearer|basic|token)\s+\S", re.IGNORECASE)
 _SHORTEST: Final = 4  # what is shorter stands in any text
+_TELLING: Final = 8
+_LONG: Final = 16
 
 
 class Secret:
@@ -80,6 +85,11 @@ def is_secret_name(name: str) -> bool:
 def has_reference(text: str) -> bool:
     """Whether a variable of the environment is named in it."""
     return any(not found[1] for found in REFERENCE.finditer(text))
+
+
+def holds_key(text: str) -> bool:
+    """Whether there is a key in a path, which has to be shown; ``/sk-bratislava``, without a digit, is none."""
+    return any(any(map(str.isdigit, found[0])) for found in _KEY.finditer(text))
 
 
 def protected(name: str, value: str | Secret) -> str | Secret:
@@ -137,13 +147,19 @@ class Keys(Protocol):
 class FromEnvironment:
     """The secrets themselves, as they are at this moment.
 
+    Parameters
+    ----------
+    trimmed
+        Whether white space around them is left out: a file that a key was read from ends in a line break.
+
     Attributes
     ----------
     secrets
         What was read, in the forms in which it may come back: it is not to be shown.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, trimmed: bool = True) -> None:
+        self._trimmed = trimmed
         self.secrets: list[str] = []
 
     def variable(self, name: str, what: str) -> str:
@@ -154,22 +170,23 @@ class FromEnvironment:
         ConfigurationError
             When it is not set.
         """
-        text = os.environ.get(name)
-        if not text:
+        text = os.environ.get(name, "")
+        if not text.strip():
             raise ConfigurationError(f"{what} asks for the environment variable {name}, which is not set")
         return self.noted(text)
 
     def secret(self, secret: Secret) -> str:
         """The secret itself."""
         text = secret.reveal()
-        self.noted(text.partition(" ")[2])  # without "Bearer"
+        self.noted(text.strip().partition(" ")[2])  # without "Bearer"
         return self.noted(text)
 
     def noted(self, text: str) -> str:
-        """`text`, which is a secret."""
-        forms = (text, quote(text, safe="", errors="replace"), quote_plus(text, errors="replace"))
-        self.secrets += dict.fromkeys((*forms, json.dumps(text)[1:-1]))
-        return text
+        """`text`, which is a secret, as it is sent."""
+        for each in dict.fromkeys((text.strip(), text)):
+            forms = (each, quote(each, safe="", errors="replace"), quote_plus(each, errors="replace"))
+            self.secrets += dict.fromkeys((*forms, json.dumps(each)[1:-1]))
+        return text.strip() if self._trimmed else text
 
 
 class _Withheld:
@@ -213,6 +230,47 @@ def resolved_data(value: Any, what: str, keys: Keys) -> Any:
     return value
 
 
+class Known:
+    """The secrets in the options of a target: the variables that they name, and what they hold as such.
+
+    Parameters
+    ----------
+    options
+        Data, with `Secret` where one stands.
+    """
+
+    def __init__(self, *options: Any) -> None:
+        self._variables: dict[str, None] = {}
+        self._given: dict[Secret, None] = {}
+        self._take(options)
+
+    def _take(self, value: Any) -> None:
+        if isinstance(value, str):
+            self._variables |= dict.fromkeys(found[2] for found in REFERENCE.finditer(value) if not found[1])
+        elif isinstance(value, Secret):
+            self._given[value] = None
+        elif isinstance(value, Mapping):
+            self._take(tuple(cast("Mapping[Any, Any]", value).values()))
+        elif isinstance(value, (list, tuple)):
+            for item in cast("Sequence[Any]", value):
+                self._take(item)
+
+    def now(self, *others: str) -> list[str]:
+        """What they are at this moment, as far as they are set, in the forms in which they may come back.
+
+        Parameters
+        ----------
+        others
+            The names of further variables.
+        """
+        keys = FromEnvironment()
+        for name in (*self._variables, *others):
+            keys.noted(os.environ.get(name, ""))
+        for secret in self._given:
+            keys.secret(secret)
+        return keys.secrets
+
+
 # --- what is shown -----------------------------------------------------------------------
 
 
@@ -222,6 +280,32 @@ def redacted(text: str, secrets: Iterable[str]) -> str:
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, _SECRET)
     return text
+
+
+def without(secrets: Iterable[str]) -> Callable[[Any], Any]:
+    """What takes `secrets` out of JSON data.
+
+    Those that may stand in any text are left: what is shorter than 8 characters, and a single word shorter than 16. A
+    recording is found by its text, on machines with other secrets too: where one is ``password``, all words must stay.
+    """
+    telling = sorted({text for text in secrets if _is_telling(text)}, key=lambda text: (-len(text), text))
+    pattern = re.compile("|".join(map(re.escape, telling)))
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return pattern.sub(_SECRET, value)
+        if isinstance(value, Mapping):
+            return {clean(key): clean(item) for key, item in cast("Mapping[Any, Any]", value).items()}
+        if isinstance(value, (list, tuple)):
+            return [clean(item) for item in cast("Sequence[Any]", value)]
+        return value
+
+    return clean if telling else lambda value: value
+
+
+def _is_telling(text: str) -> bool:
+    is_word = text.isalpha() and (text.islower() or text.isupper() or text.istitle())
+    return len(text) >= (_LONG if is_word else _TELLING)
 
 
 def is_address(url: str) -> bool:
@@ -235,10 +319,11 @@ def is_address(url: str) -> bool:
 
 
 def shown_url(url: str) -> str:
-    """`url` without a user's name and password, and without the values of its query."""
+    """`url` without a user's name and password, without the values of its query, and without keys in its path."""
     try:
         parts = urlsplit(url)
     except ValueError:
         return "(an address that cannot be read)"
     query = "&".join(f"{name}=…" for name, _ in parse_qsl(parts.query, keep_blank_values=True))
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, ""))
+    path = _KEY.sub(lambda found: _SECRET if holds_key(found[0]) else found[0], parts.path)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, query, ""))

@@ -20,6 +20,7 @@ from giskard.checks.targets._kept import Kept
 from giskard.checks.targets._reply import ValuePath
 from giskard.checks.targets._results import output_of, tool_calls_in, usage_in
 from giskard.checks.targets._template import Template
+from giskard.checks.targets.errors import TargetError
 from giskard.checks.utils.plain import to_plain
 
 __all__ = ["AgentTarget", "as_target"]
@@ -130,6 +131,12 @@ class AgentTarget:
         result = call() if in_place else await off_the_loop(lambda: _read(call()))
         if inspect.isawaitable(result):
             result = await result
+        if inspect.iscoroutine(result):
+            result.close()
+            raise TargetError(
+                f"{self!r} gave the coroutine {result.__qualname__!r} that nobody awaited; await it in the agent",
+                kind="bad_type",
+            )
         if inspect.isasyncgen(result):
             result = _joined([chunk async for chunk in cast("AsyncIterator[Any]", result)])
         return result

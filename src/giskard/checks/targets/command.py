@@ -19,8 +19,9 @@ from giskard.checks.llm import recording
 from giskard.checks.targets import _options
 from giskard.checks.targets._conversation import CONVERSATION, as_json, as_text, history_of, to_json_text, turn
 from giskard.checks.targets._process import Outcome, TooMuchOutput, run_process
+from giskard.checks.targets._recorded import recorded
 from giskard.checks.targets._reply import ValuePath, parse_json
-from giskard.checks.targets._secrets import WITHHELD, FromEnvironment, Secret, protected, redacted, resolved
+from giskard.checks.targets._secrets import WITHHELD, FromEnvironment, Known, Secret, protected, redacted, resolved
 from giskard.checks.targets._template import Template
 from giskard.checks.targets.errors import TargetError
 
@@ -35,8 +36,9 @@ _SHOWN_OF_STDERR: Final = 500
 class CommandTarget:
     """A command that is run once a turn.
 
-    It runs in a group of processes of its own, which ends with it: when it is done, when it takes too long, and when
-    the run is stopped.  The environment tells it ``GISKARD_CHECKS_CONVERSATION_ID`` and ``GISKARD_CHECKS_TRIAL``.
+    It runs in a session and a group of processes of its own, which ends with it: when it is done, when it takes too
+    long, and when the run is stopped.  The environment tells it ``GISKARD_CHECKS_CONVERSATION_ID`` and
+    ``GISKARD_CHECKS_TRIAL``.
 
     Parameters
     ----------
@@ -79,7 +81,11 @@ class CommandTarget:
     A cassette keeps outputs by the command as it is written, the inputs, the history and `env`.  Of the program the
     folder does not count, and paths in the current folder are as seen from there, so that another machine finds them.
 
-    On Windows, what the command leaves running when it ends by itself goes on.
+    What left the group (``setsid``) is not ended with it, but for one case: on Linux, a command that takes too long, is
+    stopped, or writes too much takes along all processes below it.  A daemon, whose parent has ended, goes on.  On
+    Windows, all that the command leaves running when it ends by itself goes on.
+
+    A recording has ``[secret]`` in the place of what ``${NAME}`` stands for, and of what looks like a key in `env`.
     """
 
     command: str | Sequence[str]
@@ -95,6 +101,7 @@ class CommandTarget:
     end_of_options: bool | None = None
     _arguments: Template = field(init=False, compare=False)
     _path: ValuePath | None = field(init=False, compare=False)
+    _known: Known = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         _options.check_options(self, **_OPTIONS)
@@ -107,6 +114,7 @@ class CommandTarget:
                 "into the command"
             )
         put(self, "env", {name: protected(name, value) for name, value in self.env.items()})
+        put(self, "_known", Known(self.env))
         put(self, "cwd", None if self.cwd is None else os.fspath(self.cwd))
         put(self, "_path", None if self.response_path is None else ValuePath(self.response_path))
         put(self, "_arguments", Template(self._split(), "command", _PLACEHOLDERS))
@@ -160,7 +168,7 @@ class CommandTarget:
             return await self._asked(command, stdin, conversation_id, trial)
 
         if recording.active():
-            answer, _ = await recording.recorded("target", self._meaning(inputs, trace, trial), call)
+            answer = await recorded(self._meaning(inputs, trace, trial), call, self._known.now())
         else:
             answer = await call()
         of_call = {name: answer.get(name) for name in ("exit_code", "stderr", "latency_ms")}
@@ -194,7 +202,7 @@ class CommandTarget:
     async def _asked(
         self, command: list[str] | str, stdin: bytes | None, conversation_id: str, trial: int
     ) -> dict[str, Any]:
-        keys = FromEnvironment()
+        keys = FromEnvironment(trimmed=False)  # a variable may hold a file
         outcome = Outcome(secrets=keys.secrets)
         env = {
             **os.environ,

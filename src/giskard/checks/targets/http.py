@@ -22,10 +22,12 @@ from giskard.checks.targets._http_parts import Parts, check_address, compiled, r
 from giskard.checks.targets._http_reply import Outgoing, Reply
 from giskard.checks.targets._kept import Kept
 from giskard.checks.targets._place import Place
+from giskard.checks.targets._recorded import recorded
 from giskard.checks.targets._secrets import (
     WITHHELD,
     FromEnvironment,
     Keys,
+    Known,
     Secret,
     protected,
     protected_data,
@@ -111,7 +113,10 @@ class HTTPTarget:
 
     What the turn's metadata tells of the call is under ``"target"``: the status, the kept headers, the tries, the time.
 
-    A cassette keeps answers by method, path, query, headers, body and history, and not by the host.
+    A cassette keeps answers by method, path, query, headers, body and history, and not by the host.  It has
+    ``[secret]`` in the place of the keys that the target knows, also where the service said one back.
+
+    Redirects are followed on the same server only.
     """
 
     url: str
@@ -132,6 +137,7 @@ class HTTPTarget:
     verify: bool | str = True
     _parts: Parts = field(init=False, compare=False)
     _conversations: Kept[_Conversation] = field(init=False, compare=False)
+    _known: Known = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         _options.check_options(self, **_OPTIONS)
@@ -149,6 +155,7 @@ class HTTPTarget:
         put(self, "verify", self.verify if isinstance(self.verify, bool) else os.fspath(self.verify))
         put(self, "_conversations", Kept(_MAX_CONVERSATIONS))
         put(self, "_parts", compiled(self))
+        put(self, "_known", Known(self.url, self.headers, self.params, self.body))
 
     def __hash__(self) -> int:
         return hash((type(self), self.url))
@@ -186,7 +193,8 @@ class HTTPTarget:
             return await self._asked(self._outgoing(values, conversation), conversation)
 
         if recording.active():
-            answer, _ = await recording.recorded("target", self._meaning(inputs, trace, trial), call)
+            unwritten = "conversation_id" if _is_secret(self._parts.take_id) else None
+            answer = await recorded(self._meaning(inputs, trace, trial), call, self._known.now(), unwritten)
         else:
             answer = await call()
         if answer.get("conversation_id") is not None:

@@ -21,12 +21,15 @@ from giskard.checks.targets._conversation import as_json, history_of, messages_o
 from giskard.checks.targets._http import ask
 from giskard.checks.targets._http_client import client_of
 from giskard.checks.targets._http_reply import Outgoing, Reply, Rules
+from giskard.checks.targets._recorded import recorded
 from giskard.checks.targets._reply import parse_json
 from giskard.checks.targets._secrets import (
     WITHHELD,
     FromEnvironment,
     Keys,
+    Known,
     Secret,
+    holds_key,
     is_address,
     protected,
     protected_data,
@@ -105,6 +108,7 @@ class OpenAITarget:
     verify: bool | str = True
     _rules: Rules = field(init=False, compare=False)
     _name: str = field(init=False, compare=False)
+    _known: Known = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         _options.check_options(self, **_OPTIONS)
@@ -116,6 +120,7 @@ class OpenAITarget:
         put(self, "headers", {name: protected(name, value) for name, value in self.headers.items()})
         put(self, "params", protected_data(self.params))
         put(self, "verify", self.verify if isinstance(self.verify, bool) else os.fspath(self.verify))
+        put(self, "_known", Known(self.api_key, self.headers, self.params))
         put(self, "_rules", Rules(self.timeout, self.max_retries, self.max_bytes, self.verify))
         put(self, "_name", self.model if self.base_url is not None else _OF_OPENAI.sub("", self.model.strip(), count=1))
 
@@ -144,10 +149,16 @@ class OpenAITarget:
         if recording.active():
             request = self._request(messages, WITHHELD)
             meaning = {name: value for name, value in request.items() if not name.startswith("stream")}
-            answer, _ = await recording.recorded("target", {"target": "openai", **meaning}, call)
+            own = ["OPENAI_API_KEY"] if self._asks_for_own_key else []
+            answer = await recorded({"target": "openai", **meaning}, call, self._known.now(*own))
         else:
             answer = await call()
         return _turn(inputs, answer)
+
+    @property
+    def _asks_for_own_key(self) -> bool:
+        """Whether the key is that of the environment's address."""
+        return self.api_key is None and self.base_url is None
 
     def _messages(self, inputs: Any, trace: Trace | None) -> list[dict[str, Any]]:
         system = [] if self.system is None else [{"role": "system", "content": self.system}]
@@ -216,8 +227,8 @@ class OpenAITarget:
         key = self.api_key
         if key is not None:
             key = resolved_text(key, "api_key", keys)
-        elif self.base_url is None and (key := os.environ.get("OPENAI_API_KEY")):
-            keys.noted(key)
+        elif self._asks_for_own_key:
+            key = keys.noted(os.environ.get("OPENAI_API_KEY", ""))
         if key and not any(name.lower() == "authorization" for name in headers):
             headers["Authorization"] = f"Bearer {key}"
         content = to_json_text(self._request(messages, keys)).encode()
@@ -230,10 +241,10 @@ def _from_environment() -> str | None:
 
 
 def _checked_address(url: str, what: str) -> str:
-    if not is_address(url) or "@" in urlsplit(url).netloc or "?" in url or "${" in url:
+    if not is_address(url) or "@" in urlsplit(url).netloc or "?" in url or "${" in url or holds_key(url):
         raise ValueError(
             f"{what} is {shown_url(url)!r}, expected an address such as 'http://localhost:8000/v1', without a name, a "
-            "password, a variable or a query in it"
+            "password, a key, a variable or a query in it"
         )
     return url
 
