@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import SecretStr
 from rich.console import Console
 
 from evals.judges_data import SOURCES, DataError, drawn
@@ -24,6 +25,7 @@ from evals.judges_tasks import TASKS, Outcome, Task, outcome_of
 from giskard.checks import CheckResult, Suite, SuiteResult, TestCase
 from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.llm.cache import ModelCache, model_cache
+from giskard.checks.llm.calls import model_name
 from giskard.checks.llm.generator import Generator
 from giskard.checks.settings import get_default_judge
 
@@ -86,6 +88,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m evals.judges", description=__doc__)
     parser.add_argument("--model", help="the judge, such as openai/gpt-5-mini (default: that of the environment)")
     parser.add_argument("--base-url", help="where it is served, when that is no usual place")
+    parser.add_argument(
+        "--key-variable", metavar="NAME", help="the variable with the key of --base-url, when that needs one"
+    )
     parser.add_argument("--data", type=Path, help="a folder with the data (default: the small samples of tests/data)")
     parser.add_argument("--tasks", type=_tasks, default=list(TASKS), help=f"default: {','.join(TASKS)}")
     parser.add_argument("--limit", type=_limit, default=100, help="items of each task, or 'all' (default: 100)")
@@ -118,8 +123,12 @@ def _limit(text: str) -> int | None:
 
 def _generator(options: argparse.Namespace) -> Generator:
     """The judge, which is asked for its likeliest answer where it takes a temperature."""
-    name = options.model or get_default_judge()
-    return Generator(model=name, base_url=options.base_url, temperature=0, max_concurrency=options.concurrency)
+    name = options.model or model_name(get_default_judge())
+    # A key of the environment goes to its own provider only; another server's is named.
+    key = None if options.key_variable is None else SecretStr(f"${{{options.key_variable}}}")
+    return Generator(
+        model=name, base_url=options.base_url, api_key=key, temperature=0, max_concurrency=options.concurrency
+    )
 
 
 def _cache(options: argparse.Namespace) -> contextlib.AbstractContextManager[ModelCache | None]:

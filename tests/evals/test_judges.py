@@ -205,7 +205,11 @@ def test_the_file_is_enough_to_do_it_again(data: Path, out: Path) -> None:
         "base_url": url,
         "temperature": 0,
         "max_concurrency": 3,
-    } | {name: report["judge"][name] for name in ("timeout", "max_retries") if name in report["judge"]}
+    } | {
+        name: report["judge"][name]
+        for name in ("timeout", "max_retries", "headers", "extra")
+        if name in report["judge"]
+    }
     assert (report["seed"], report["limit"]) == (7, 4)
     refusal, pairwise = report["tasks"]
     (file,) = refusal["data"]["files"]
@@ -256,7 +260,7 @@ def test_no_key_is_written(
     key = "sk-test-" + "0123456789abcdef" * 2
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with ModelServer(judge) as server:
-        run(server, out, "--data", str(data), "--limit", "2")
+        run(server, out, "--data", str(data), "--limit", "2", "--key-variable", "OPENAI_API_KEY")
         assert server.requests[0].headers["authorization"] == f"Bearer {key}"
     shown = capsys.readouterr()
     assert key not in out.read_text(encoding="utf-8") + shown.out + shown.err

@@ -295,18 +295,18 @@ def _identity(model: Any) -> str | None:
     Two objects with the same name may be two models: at different servers, or in different hands.
     """
     kind = cast("type[Any]", type(model))
-    name = f"{kind.__module__}:{kind.__qualname__}"
-    saved: Any = None
-    if isinstance(model, Discriminated):
-        try:
-            saved = model.model_dump(mode="json")
-        except Exception:  # it holds an object that cannot be told from another
+    try:
+        known: Any = getattr(model, "cache_key", None)
+        server: Any = getattr(model, "server", None)
+        if isinstance(model, Discriminated):
+            known = [model.model_dump(mode="json"), server]
+        elif isinstance(server, str):
+            known = [server, model.model]
+        if not known:
             return None
-    elif isinstance(getattr(model, "model", None), str):
-        saved = model.model
-    if saved is None:
+        return json.dumps([f"{kind.__module__}:{kind.__qualname__}", known], sort_keys=True)
+    except Exception:  # it holds what cannot be told from another, or answers with an error
         return None
-    return json.dumps([name, getattr(model, "server", None), saved], sort_keys=True, default=str)
 
 
 def _as_data(completion: Completion) -> dict[str, Any]:

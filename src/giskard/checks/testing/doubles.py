@@ -68,6 +68,11 @@ class FakeGenerator:
         self._usage = usage
         self._lock = threading.Lock()
 
+    @property
+    def cache_key(self) -> str:
+        """What a cache knows it by: one with other replies is another model."""
+        return f"{self.model}: {self._replies!r}"
+
     async def complete(
         self,
         messages: Sequence[Message],
@@ -143,6 +148,11 @@ class FakeEmbeddingModel:
         self.model = model
         self.texts: list[list[str]] = []
         self._vectors = vectors
+
+    @property
+    def cache_key(self) -> str:
+        """What a cache knows it by: one with other vectors is another model."""
+        return f"{self.model}: {self._vectors!r}"
 
     async def embed(self, texts: Sequence[str], metadata: Mapping[str, Any] | None = None) -> Embeddings:
         """The vectors of `texts`.
