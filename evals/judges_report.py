@@ -47,7 +47,7 @@ def task_data(task: Task, read: Read, outcomes: Sequence[Outcome], seconds: floa
         "prompts": _prompts(task.name, "_system"),
         "python": platform.python_version(),
         "packages": _versions(),
-        "answered_as": sorted({str(name) for outcome in outcomes if (name := outcome.result.details.get("judge"))}),
+        "answered_as": sorted({str(name) for outcome in outcomes if (name := outcome.result.details.get("model"))}),
         "drawn": len(outcomes),
         "judged": len(judged),
         "errors": dict(errors.most_common()),
