@@ -100,7 +100,7 @@ def test_causes_stand_in_the_messages():
     assert "expected: 1" in failure.text
     assert 'got:      "1"' in failure.text
     error = elements["crashes"].find("error")
-    assert error.get("message") == "ConnectionError during input_generation: peer hung up"
+    assert error.get("message") == "ConnectionError during a turn: peer hung up"
     assert error.get("type") == "ConnectionError"
     assert "Traceback" in error.text
     assert elements["both"].find("error").get("message") == "b [timeout]: odd (and 1 more)"

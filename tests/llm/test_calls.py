@@ -142,7 +142,9 @@ def test_the_fake_generator_takes_async_functions_and_exceptions():
     with pytest.raises(TypeError, match="at least one reply"):
         FakeGenerator()
     with pytest.raises(ModelCallError, match="a reply of FakeGenerator is 3"):
-        completed(FakeGenerator(3))
+        completed(FakeGenerator(lambda prompt: 3))
+    with pytest.raises(TypeError, match=r"is \[.*one by one"):
+        FakeGenerator([{"passed": True}])
 
 
 def test_the_fake_generator_counts_calls_from_many_tasks():

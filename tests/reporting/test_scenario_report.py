@@ -81,7 +81,7 @@ def test_a_crash_shows_the_users_part_of_the_traceback():
 
     text = printed(result)
     assert "turn 1 of 1" in text
-    assert "! ConnectionError during input generation [crash]: peer hung up" in text
+    assert "! ConnectionError during a turn [crash]: peer hung up" in text
     assert 'raise ConnectionError("peer hung up")' in text
     assert "injectable.py" not in text
     assert "- rule: not run: the step ended with an error" in words(text)

@@ -189,7 +189,7 @@ def test_an_error_shows_its_kind_its_cause_and_the_users_line():
     )
 
     text = words(printed(result))
-    assert "! ConnectionError during input generation [crash]: peer hung up" in text
+    assert "! ConnectionError during a turn [crash]: peer hung up" in text
     assert re.search(r"raised at \S*test_suite_report.py:\d+ in crash", text.replace("- ", "-"))
     assert "no turn was finished" in text
     assert "! rule [missing_value] may pass when tried again: no value at 'x'" in text

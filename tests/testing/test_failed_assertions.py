@@ -272,7 +272,7 @@ def test_check():
 
     target, check = told
     assert target[0] == "AssertionError: scenario 's': ERROR"
-    assert target[1] == "  ConnectionError during input_generation: peer hung up"
+    assert target[1] == "  ConnectionError during a turn: peer hung up"
     assert re.fullmatch(r"    raised at .*test_a_crash_says_where\.py:\d+ in crash", target[2])
     assert target[3:] == [
         "  after turn 1 of 1:",

@@ -244,7 +244,7 @@ def _openai_model() -> str | None:
     return _OPENAI_MODEL if os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL") else None
 
 
-_FOR_OPENAI = ", or OPENAI_API_KEY or OPENAI_BASE_URL for OpenAI's"
+_FOR_OPENAI = "; or, for OpenAI's, set OPENAI_API_KEY or OPENAI_BASE_URL in the environment"
 
 
 def _checked(

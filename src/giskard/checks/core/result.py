@@ -122,8 +122,10 @@ class TestCaseError(Result):
 
     @property
     def activity(self) -> str | None:
-        """The phase, when it says what was being done."""
-        return None if self.phase in _ENDINGS else self.phase
+        """What was being done, in words; None when the phase says what ended it."""
+        if self.phase in _ENDINGS:
+            return None
+        return "a turn" if self.phase == "input_generation" else self.phase
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {one_line(self.summary(), 1_000)}>"

@@ -8,6 +8,7 @@ from pydantic import ValidationError, ValidationInfo, field_validator
 
 from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.input_generator import InputGenerator
+from giskard.checks.core.models import did_you_mean
 from giskard.checks.core.types import MISSING, TraceT
 from giskard.checks.generators._forms import adapter_of, name_of, takes_text
 from giskard.checks.generators.base import BaseLLMGenerator
@@ -62,6 +63,11 @@ class UserSimulator(BaseLLMGenerator[TraceT], Generic[TraceT]):
     def _check_persona(cls, value: str) -> str:
         if not value.strip():
             raise ValueError(f"the persona is empty: describe the user, or name one of {', '.join(PERSONAS)}")
+        # One word with an underscore is meant as a name.
+        if value.isidentifier() and "_" in value and value not in PERSONAS:
+            hint = did_you_mean(value, list(PERSONAS))
+            if hint:
+                raise ValueError(f"no persona is named {value!r}{hint} Describe the user in words, or name one of them")
         return value
 
     @field_validator("goal", "first_message", "language")

@@ -106,7 +106,8 @@ async def ask_one(judge: Any, sample: int, question: Question, read: Reader, not
         )
     except UnreadableReply as error:
         details = {"judge": model_name(judge), "model": error.model, **noted, "raw": error.raw}
-        message = f"the judge's reply could not be read, at the second try either: {error.problem}"
+        said = "" if error.raw is None else f": {error.raw!r:.120}"
+        message = f"the judge's reply could not be read, at the second try either: {error.problem}{said}"
         return CheckResult.error(message, details, error_kind="unreadable_verdict", usage=error.usage)
     try:
         result = read(answer.output)
@@ -135,7 +136,7 @@ def _majority(results: Sequence[CheckResult], judges: Sequence[str], noted: dict
     if cast:
         share = len(passed) / cast
         metrics += [
-            Metric(name="agreement", value=max(share, 1 - share)),
+            Metric(name="agreement", value=max(len(passed), len(failed)) / len(results)),
             Metric(name="spread", value=sqrt(share * (1 - share))),
         ]
     usage = sum_of([result.usage for result in results])
@@ -146,6 +147,9 @@ def _majority(results: Sequence[CheckResult], judges: Sequence[str], noted: dict
             first = side[0]
             details = {name: first.details[name] for name in first.details if name not in _OF_ONE} | details
             message = counts if first.message is None else f"{counts}: {first.message}"
+            others = [result for result in (*passed, *failed) if result.status is not first.status]
+            if others and others[0].message is not None:
+                message += f"; against it: {others[0].message}"
             return make(message, details, [*first.metrics, *metrics], usage=usage)
     errors = [result for result in results if result.errored]
     # When no judge came to a verdict, the cause is theirs.

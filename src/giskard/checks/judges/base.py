@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import isawaitable
 from typing import Any, ClassVar, Generic, cast
 
 from pydantic import BaseModel, ConfigDict, StrictBool
@@ -128,7 +129,8 @@ class BaseLLMCheck(WithJudgeMixin, Check[In, Out, TraceT], Generic[In, Out, Trac
     async def run(self, trace: TraceT) -> CheckResult:
         """The judge's verdict on `trace`; an ERROR when there is none, and when something is missing to judge."""
         try:
-            inputs = await self.get_inputs(trace)
+            found: Any = self.get_inputs(trace)
+            inputs: dict[str, Any] = await found if isawaitable(found) else found
             vote = self._vote(inputs, trace)
             judges = self.judges or [find_judge(self.judge, self.generator)]
         except NoVerdict as problem:

@@ -169,7 +169,8 @@ def error_rows(page: Page, error: TestCaseError, width: int, limits: Limits) -> 
     name = page.line(f"{error.exception_type}{phase}")
     head: Row = [(glyph, style), (" ", ""), (name, "bold"), (kind, "dim")]
     yield from _with_message(page, head, error.message, width, limits)
-    if error.traceback:
+    # What is not the user's own code's says all of it in its message.
+    if error.traceback and error.error_kind == "crash":
         yield from traceback_rows(page, error.traceback, width, limits)
 
 

@@ -21,6 +21,13 @@ Reply: TypeAlias = (
 """What a `FakeGenerator` can be told to answer."""
 
 
+def _no_reply(given: Any) -> str:
+    return (
+        f"a reply of FakeGenerator is {given!r:.200}, expected a text, None, a mapping, a pydantic object, a "
+        "Completion, an exception, or a function that gives one of them"
+    )
+
+
 class FakeGenerator:
     """A generator that gives the replies that it was made with, in turn; the last one repeats.
 
@@ -60,6 +67,11 @@ class FakeGenerator:
     def __init__(self, *replies: Reply, model: str = "fake", usage: Usage | None = None) -> None:
         if not replies:
             raise TypeError("FakeGenerator() needs at least one reply, such as FakeGenerator('{\"passed\": true}')")
+        for reply in replies:
+            if isinstance(reply, (list, tuple)):
+                raise TypeError(f"{_no_reply(cast(Any, reply))}; give them one by one: FakeGenerator(a, b)")
+            if isinstance(reply, (bytes, int, float)):
+                raise TypeError(_no_reply(cast("Any", reply)))
         self.model = model
         self.prompts: list[str] = []
         self.requests: list[list[Message]] = []
@@ -102,10 +114,7 @@ class FakeGenerator:
         elif isinstance(reply, Mapping):
             reply = json.dumps(dict(cast("Mapping[str, Any]", reply)), ensure_ascii=False)
         if reply is not None and not isinstance(reply, str):
-            raise TypeError(
-                f"a reply of FakeGenerator is {reply!r:.200}, expected a text, None, a mapping, a pydantic object, a "
-                "Completion, an exception, or a function that gives one of them"
-            )
+            raise TypeError(_no_reply(cast("Any", reply)))
         return Completion(reply, finish_reason="stop", usage=self._usage, model=self.model)
 
     def __repr__(self) -> str:
