@@ -10,7 +10,7 @@ from giskard.checks.core.discriminated import Discriminated
 from giskard.checks.core.exceptions import InteractionGenerationError
 from giskard.checks.core.failures import must_stop, original_of, text_of
 from giskard.checks.core.interaction.interaction import Interaction
-from giskard.checks.core.interaction.notes import Notes, notes_of_now
+from giskard.checks.core.interaction.notes import with_notes
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import plain_class
 from giskard.checks.core.types import In, Out, TraceT
@@ -79,8 +79,6 @@ async def extend(
     if not isinstance(spec, InteractionSpec):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"expected an Interaction or an InteractionSpec, got {type(spec).__name__}: {spec!r:.200}")
     turns = spec.generate(trace)
-    outer, notes = notes_of_now.get(), Notes()
-    notes_of_now.set(notes)
     try:
         try:
             interaction = await turns.asend(cast("Any", None))
@@ -92,7 +90,7 @@ async def extend(
                     await pause()
                 interaction = await turns.asend(trace)
         except StopAsyncIteration:  # the end; one that the spec's code leaks comes out as a RuntimeError
-            return notes.written_into(trace)
+            return with_notes(trace)
         finally:
             await turns.aclose()
     except InteractionGenerationError:
@@ -102,9 +100,7 @@ async def extend(
             raise
         original = original_of(error)
         message = _describe(spec, original, len(trace.interactions) + 1)
-        raise InteractionGenerationError(message, notes.written_into(trace)) from original
-    finally:
-        notes_of_now.set(outer)
+        raise InteractionGenerationError(message, with_notes(trace)) from original
 
 
 def _checked(interaction: Any, spec: InteractionSpec) -> Interaction:

@@ -158,10 +158,11 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
         outputs, first_chunk = await _limited(bound, values, self.timeout, len(trace.interactions) + 1)
         if attempt.first_chunk is None:
             attempt.first_chunk = first_chunk
-        if isinstance(outputs, Reply):
-            return record(outputs.inputs, outputs.outputs, {**self.metadata, **outputs.metadata})
         if isinstance(outputs, Interaction):
-            return cast("Interaction", outputs)
+            turn = cast("Interaction", outputs)
+            if isinstance(turn, Reply):
+                return record(turn.inputs, turn.outputs, {**self.metadata, **turn.metadata})
+            return turn
         metadata = self.metadata
         if first_chunk is not None:
             metadata = {**metadata, "time_to_first_chunk": first_chunk}

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
 
-__all__ = ["Notes", "add_metadata", "notes_of_now"]
+__all__ = ["add_metadata", "with_notes"]
 
 TraceT = TypeVar("TraceT", bound=Trace)
 
@@ -39,7 +39,9 @@ class Notes:
         return trace.model_copy(update={"interactions": turns[:-1]}).appended(turn)
 
 
-notes_of_now: ContextVar[Notes | None] = ContextVar("giskard_checks_notes", default=None)
+# What was noted and not yet written.  The generator that notes it and the code that drives it run in one context; a run
+# that notes nothing, as most do, pays for one look at it.
+_pending: ContextVar[Notes | None] = ContextVar("giskard_checks_notes", default=None)
 
 
 def add_metadata(turn: Interaction, metadata: Mapping[str, Any]) -> None:
@@ -56,6 +58,15 @@ def add_metadata(turn: Interaction, metadata: Mapping[str, Any]) -> None:
     metadata
         What is added.
     """
-    notes = notes_of_now.get()
-    if notes is not None:
-        notes.add(turn, metadata)
+    notes = _pending.get() or Notes()
+    notes.add(turn, metadata)
+    _pending.set(notes)
+
+
+def with_notes(trace: TraceT) -> TraceT:
+    """`trace` with what was noted of its last turn; the trace itself when that is nothing."""
+    notes = _pending.get()
+    if notes is None:
+        return trace
+    _pending.set(None)
+    return notes.written_into(trace)
