@@ -91,7 +91,16 @@ def _plain(reply: str) -> dict[str, Any] | None:
         found = json.loads(reply, object_pairs_hook=_once, parse_constant=_refused)
     except (ValueError, RecursionError):
         return None
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else None
+    # How deep Python's own reader goes is not the same in all versions.
+    deep = reply.count("{") + reply.count("[") > _MAX_DEPTH and _is_deep(found, 0)
+    return cast("dict[str, Any]", found) if isinstance(found, dict) and not deep else None
+
+
+def _is_deep(value: Any, depth: int) -> bool:
+    items: Any = cast("dict[str, Any]", value).values() if isinstance(value, dict) else value
+    if not isinstance(value, (dict, list)):
+        return False
+    return depth > _MAX_DEPTH or any(_is_deep(item, depth + 1) for item in items)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
