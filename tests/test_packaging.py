@@ -56,6 +56,19 @@ def test_importing_loads_nothing_heavy(statement):
     assert {name.partition(".")[0] for name in loaded} & HEAVY == set()
 
 
+def test_a_suite_without_models_loads_no_client_of_models():
+    out = python(
+        "import sys\n"
+        "from giskard.checks import Scenario, StringMatching, Suite\n"
+        "scenario = Scenario('s').interact('q', 'a').check(StringMatching(keyword='a'))\n"
+        "result = Suite(name='s', scenarios=[scenario]).run_sync(verbose=False)\n"
+        "result.assert_passed()\n"
+        "print(*[name for name in sys.modules if name.startswith('giskard.checks.llm')])"
+    )
+
+    assert out.strip() == ""
+
+
 def test_every_public_name_can_be_imported_and_loads_nothing_but_what_it_needs():
     out = python(
         "import giskard.checks as g, sys\n"

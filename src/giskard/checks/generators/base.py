@@ -13,13 +13,13 @@ from giskard.checks.core.failures import text_of
 from giskard.checks.core.input_generator import InputGenerator
 from giskard.checks.core.mixin import WithGeneratorMixin
 from giskard.checks.core.types import MISSING, TraceT
-from giskard.checks.generators._asking import asked_again, system_message
+from giskard.checks.generators._asking import asked_again
 from giskard.checks.generators._forms import LLMGeneratorOutput, form_of
 from giskard.checks.generators._speech import is_said_again, speaks_as_the_assistant, takes_over, without_thoughts
 from giskard.checks.generators._talk import Ended, Talk
 from giskard.checks.llm.errors import ModelCallError
 from giskard.checks.llm.fences import readable
-from giskard.checks.llm.prompts import PackagedPrompt, WithPromptMixin, packaged_prompt
+from giskard.checks.llm.prompts import PackagedPrompt, WithPromptMixin, packaged_prompt, system_message
 from giskard.checks.llm.structured import UnreadableReply, ask
 from giskard.checks.llm.templates import render, untrusted_among
 from giskard.checks.llm.types import Message
@@ -213,7 +213,7 @@ class BaseLLMGenerator(WithGeneratorMixin, InputGenerator[TraceT], Generic[Trace
         return _Try(problem, hint, answer.raw, output, message)
 
     async def _messages(self, trace: TraceT, form: type[BaseModel]) -> list[Message]:
-        return [system_message(form), Message("user", (await self._asked(trace)).strip())]
+        return [system_message("generators", form), Message("user", (await self._asked(trace)).strip())]
 
     # --- what is wrong with a message -----------------------------------------------------
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Generic
+from typing import ClassVar, Generic
 
-from giskard.checks.core.check import Check, JSONPathStr
+from giskard.checks.core.check import Check
 from giskard.checks.core.types import In, Out, TraceT
-from giskard.checks.judges._evidence import evidence
-from giskard.checks.judges.base import BaseLLMCheck
+from giskard.checks.judges._to_a_question import ToAQuestion
 
 __all__ = ["AnswerRelevance"]
 
 
 @Check.register("answer_relevance")
-class AnswerRelevance(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
+class AnswerRelevance(ToAQuestion[In, Out, TraceT], Generic[In, Out, TraceT]):
     """Checks that an answer is about what was asked.
 
     Parameters
@@ -29,23 +28,3 @@ class AnswerRelevance(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     """
 
     _packaged: ClassVar[str | None] = "answer_relevance"
-    _older_names: ClassVar[dict[str, str]] = {"answer_key": "target_key"}
-
-    question: str | None = None
-    question_key: JSONPathStr = "trace.last.inputs"
-    answer: str | None = None
-    target_key: JSONPathStr = "trace.last.outputs"
-    context: str | list[str] | None = None
-    context_key: JSONPathStr | None = None
-    include_history: bool = True
-
-    async def get_inputs(self, trace: TraceT) -> dict[str, Any]:
-        """The question, the answer, the context when one is given, and whether the earlier turns are shown."""
-        inputs: dict[str, Any] = {
-            "question": evidence(trace, "question", self.question, self.question_key, "question_key"),
-            "answer": evidence(trace, "answer", self.answer, self.target_key, "target_key"),
-            "include_history": self.include_history,
-        }
-        if self.context is not None or self.context_key is not None:
-            inputs["context"] = evidence(trace, "context", self.context, self.context_key or "", "context_key")
-        return inputs

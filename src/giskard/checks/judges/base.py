@@ -14,9 +14,8 @@ from giskard.checks.core.models import plain_class
 from giskard.checks.core.result import CheckResult
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.judges._asking import Question, Vote, ask_all, ask_one
-from giskard.checks.judges._system import system_message
 from giskard.checks.judges._verdicts import cannot_tell, details_of
-from giskard.checks.llm.prompts import PackagedPrompt, packaged_prompt
+from giskard.checks.llm.prompts import PackagedPrompt, packaged_prompt, system_message
 from giskard.checks.llm.templates import render, untrusted_among
 from giskard.checks.llm.types import Message
 from giskard.checks.settings import find_judge
@@ -158,7 +157,7 @@ class BaseLLMCheck(WithJudgeMixin, Check[In, Out, TraceT], Generic[In, Out, Trac
 
     def _messages(self, inputs: dict[str, Any], trace: TraceT, output_type: type[BaseModel]) -> list[Message]:
         asked = render(self.get_prompt(), {"trace": trace, **inputs}, self._untrusted(inputs))
-        return [system_message(output_type), Message("user", asked)]
+        return [system_message("judges", output_type), Message("user", asked)]
 
     def _untrusted(self, inputs: dict[str, Any]) -> set[str]:
         """The variables that a template fences by itself: all but those that are fields of the check.

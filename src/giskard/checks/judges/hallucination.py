@@ -6,12 +6,11 @@ from typing import Any, ClassVar, Generic
 
 from pydantic import BaseModel
 
-from giskard.checks.core.check import Check, JSONPathStr
+from giskard.checks.core.check import Check
 from giskard.checks.core.result import CheckResult
 from giskard.checks.core.types import In, Out, TraceT
-from giskard.checks.judges._evidence import evidence
 from giskard.checks.judges._findings import findings_type, result_of_findings
-from giskard.checks.judges.base import BaseLLMCheck
+from giskard.checks.judges._to_a_question import ToAQuestion
 from giskard.checks.llm.conversation import notes_of
 
 __all__ = ["Hallucination"]
@@ -20,7 +19,7 @@ _KINDS = ("fact", "source", "action")
 
 
 @Check.register("hallucination")
-class Hallucination(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
+class Hallucination(ToAQuestion[In, Out, TraceT], Generic[In, Out, TraceT]):
     """Checks that an answer invents nothing: no facts, no sources, no actions.
 
     A specific (a name, number, date, quotation, link, event, a thing that the assistant says it has done) counts as
@@ -48,29 +47,12 @@ class Hallucination(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     """
 
     _packaged: ClassVar[str | None] = "hallucination"
-    _older_names: ClassVar[dict[str, str]] = {"answer_key": "target_key"}
-
-    question: str | None = None
-    question_key: JSONPathStr = "trace.last.inputs"
-    answer: str | None = None
-    target_key: JSONPathStr = "trace.last.outputs"
-    context: str | list[str] | None = None
-    context_key: JSONPathStr | None = None
-    include_history: bool = True
 
     async def get_inputs(self, trace: TraceT) -> dict[str, Any]:
-        """The question, the answer, what was noted with it, and the context when one is given."""
-        inputs: dict[str, Any] = {
-            "question": evidence(trace, "question", self.question, self.question_key, "question_key"),
-            "answer": evidence(trace, "answer", self.answer, self.target_key, "target_key"),
-            "include_history": self.include_history,
-        }
+        """The question, the answer, the context when one is given, and what was noted with the answer."""
+        inputs = await super().get_inputs(trace)
         noted = notes_of(trace.last) if self.include_history else {}
-        if noted:
-            inputs["noted"] = noted
-        if self.context is not None or self.context_key is not None:
-            inputs["context"] = evidence(trace, "context", self.context, self.context_key or "", "context_key")
-        return inputs
+        return {**inputs, "noted": noted} if noted else inputs
 
     @property
     def output_type(self) -> type[BaseModel]:

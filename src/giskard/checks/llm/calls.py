@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from giskard.checks.core.discriminated import Discriminated
 from giskard.checks.core.exceptions import ConfigurationError, MissingExtraError
-from giskard.checks.core.usage import Usage
+from giskard.checks.core.usage import Usage, usage_of, value_of
 from giskard.checks.llm import recording
 from giskard.checks.llm.embedding_model import embedding_model_of
 from giskard.checks.llm.errors import ModelCallError
@@ -158,7 +158,7 @@ async def _embed(model: Any, texts: Sequence[str], metadata: Mapping[str, Any] |
     vectors = getattr(answer, "vectors", None)
     if vectors is None:
         vectors = getattr(answer, "embeddings", answer)
-    return Embeddings(vectors, _foreign_usage(answer), getattr(answer, "model", None))
+    return Embeddings(vectors, _usage_told(answer), getattr(answer, "model", None))
 
 
 def _checked(generator: Any, completion: Completion) -> Completion:
@@ -199,11 +199,11 @@ def _read(generator: Any, answer: Any) -> Completion:
         return answer
     if answer is None or isinstance(answer, str):
         return Completion(answer, model=model_name(generator))
-    choices = _part(answer, "choices")
+    choices = value_of(answer, "choices")
     first: Any = cast("Any", choices)[0] if isinstance(choices, Sequence) and choices else None
-    message = _part(answer, "message") if first is None else _part(first, "message")
+    message = value_of(answer, "message") if first is None else value_of(first, "message")
     source = answer if message is None else message
-    reason = _part(answer if first is None else first, "finish_reason")
+    reason = value_of(answer if first is None else first, "finish_reason")
     text = _text(source)
     if text is None and not _says_nothing(source):
         raise ModelCallError(
@@ -211,27 +211,30 @@ def _read(generator: Any, answer: Any) -> Completion:
             "Completion, a text, or an object with .choices[0].message",
             kind="bad_type",
         )
-    model = _part(answer, "model")
+    model = value_of(answer, "model")
     return Completion(
         text,
         finish_reason=str(reason) if reason is not None else None,
-        usage=_foreign_usage(answer),
+        usage=_usage_told(answer),
         model=model if isinstance(model, str) else model_name(generator),
         raw=answer,
     )
 
 
-def _part(value: Any, name: str) -> Any:
-    return cast("Any", value).get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+def _usage_told(answer: Any) -> Usage | None:
+    usage = value_of(answer, "usage")
+    return usage if usage is None or isinstance(usage, Usage) else usage_of(usage)
 
 
 def _text(message: Any) -> str | None:
     for name in ("content", "text"):
-        content = _part(message, name)
+        content = value_of(message, name)
         if isinstance(content, str):
             return content
         if isinstance(content, Sequence) and not isinstance(content, (bytes, bytearray)):
-            texts = [part if isinstance(part, str) else _part(part, "text") for part in cast("Sequence[Any]", content)]
+            texts = [
+                part if isinstance(part, str) else value_of(part, "text") for part in cast("Sequence[Any]", content)
+            ]
             return "".join(text for text in texts if isinstance(text, str))
     return None
 
@@ -240,25 +243,6 @@ def _says_nothing(message: Any) -> bool:
     """Whether a message has the place for a text, and none in it: a refusal, or only calls of tools."""
     names: Any = cast("Any", message) if isinstance(message, Mapping) else dir(message)
     return "content" in names or "text" in names
-
-
-def _foreign_usage(answer: Any) -> Usage | None:
-    usage = _part(answer, "usage")
-    if usage is None or isinstance(usage, Usage):
-        return usage
-    given = _count(usage, "input_tokens", "prompt_tokens")
-    made = _count(usage, "output_tokens", "completion_tokens")
-    total = _count(usage, "total_tokens")
-    if given is None and made is None and total is None:
-        return None
-    if total is None and given is not None and made is not None:
-        total = given + made
-    return Usage(input_tokens=given, output_tokens=made, total_tokens=total, calls=1)
-
-
-def _count(usage: Any, *names: str) -> int | None:
-    values = (_part(usage, name) for name in names)
-    return next((value for value in values if isinstance(value, int) and not isinstance(value, bool)), None)
 
 
 # --- recordings --------------------------------------------------------------------------

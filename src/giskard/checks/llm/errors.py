@@ -39,7 +39,5 @@ class ModelCallError(CallFailedError):
         status: int | None = None,
         usage: Usage | None = None,
     ) -> None:
-        super().__init__(message, kind=kind, retryable=retryable)
-        self.retry_after = retry_after
-        self.status = status
+        super().__init__(message, kind=kind, retryable=retryable, retry_after=retry_after, status=status)
         self.usage = usage

@@ -10,9 +10,10 @@ from pydantic import BaseModel, field_validator, model_validator
 
 from giskard.checks.core.models import StrictModel
 from giskard.checks.llm.schemas import schema_text
-from giskard.checks.llm.templates import TemplateError, check_template, load_template
+from giskard.checks.llm.templates import TemplateError, check_template, load_template, render
+from giskard.checks.llm.types import Message
 
-__all__ = ["PackagedPrompt", "WithPromptMixin", "answer_format", "packaged_prompt"]
+__all__ = ["PackagedPrompt", "WithPromptMixin", "answer_format", "packaged_prompt", "system_message"]
 
 _PLACE = re.compile(r"[^:\s][^:]*::[^:]*[^:\s]")
 _VERSION = re.compile(r"\{#-?\s*version:\s*(\d+)\b")
@@ -98,3 +99,13 @@ def answer_format(output_type: type[BaseModel]) -> str:
     """How a model is told to answer, for those that are not held to a form by their provider."""
     shape: Any = getattr(output_type, "answer_format", None)
     return shape if isinstance(shape, str) else f"one JSON object that fits this schema:\n{schema_text(output_type)}"
+
+
+@functools.lru_cache(maxsize=256)
+def system_message(room: str, output_type: type[BaseModel]) -> Message:
+    """The message that comes first in what a room asks.
+
+    It is the same for all answers of one form, so that a provider can keep what it made of it.
+    """
+    text = render(packaged_prompt(room, "_system").source, {"answer": answer_format(output_type)})
+    return Message("system", text.strip())

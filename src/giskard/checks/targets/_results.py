@@ -6,9 +6,8 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from giskard.checks.core.usage import ToolCall, Usage
+from giskard.checks.core.usage import ToolCall, Usage, usage_of, value_of
 from giskard.checks.targets._chat import arguments_of, content_text
-from giskard.checks.targets._usage import usage_of, value_of
 
 __all__ = ["output_of", "tool_calls_in", "usage_in"]
 

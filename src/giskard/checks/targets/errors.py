@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from giskard.checks.core.error_kinds import ErrorKind
 from giskard.checks.core.exceptions import CallFailedError
 
 __all__ = ["TargetError"]
@@ -24,19 +23,3 @@ class TargetError(CallFailedError):
     status
         The HTTP status, or the exit code, when there was one.
     """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        kind: ErrorKind = "crash",
-        retryable: bool | None = None,
-        retry_after: float | None = None,
-        status: int | None = None,
-    ) -> None:
-        super().__init__(message, kind=kind, retryable=retryable)
-        self.retry_after = retry_after
-        self.status = status
-
-    def __str__(self) -> str:
-        return self.message

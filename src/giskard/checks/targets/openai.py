@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.usage import usage_of
 from giskard.checks.llm import recording
 from giskard.checks.targets import _options
 from giskard.checks.targets._chat import ChatStream, content_text, read_completion, tool_calls_of
@@ -39,7 +40,6 @@ from giskard.checks.targets._secrets import (
     resolved_text,
     shown_url,
 )
-from giskard.checks.targets._usage import usage_of
 from giskard.checks.targets.errors import TargetError
 
 __all__ = ["OpenAITarget"]

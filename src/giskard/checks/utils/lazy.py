@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["asyncio", "difflib", "json", "lazy_names", "logging", "traceback"]
+__all__ = ["LazyModule", "asyncio", "difflib", "json", "lazy_names", "logging", "traceback"]
 
 
 def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
@@ -33,7 +33,7 @@ def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[st
     return load
 
 
-class _LazyModule:
+class LazyModule:
     """Stands for a module, which is imported when the first of its names is read; each name is looked up once."""
 
     def __init__(self, name: str) -> None:
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     import logging
     import traceback
 else:
-    asyncio = _LazyModule("asyncio")
-    difflib = _LazyModule("difflib")
-    json = _LazyModule("json")
-    logging = _LazyModule("logging")
-    traceback = _LazyModule("traceback")
+    asyncio = LazyModule("asyncio")
+    difflib = LazyModule("difflib")
+    json = LazyModule("json")
+    logging = LazyModule("logging")
+    traceback = LazyModule("traceback")
