@@ -16,6 +16,8 @@ SEED ?= 1
 FRESH ?=
 # How long to fuzz, all targets together.
 SECONDS ?= 60
+# For fuzz-import: how many files.
+COUNT ?= 10000
 # For judge-eval: the judge and where it is served, the data, how many items of each task, and a folder for its answers.
 MODEL ?=
 BASE_URL ?=
@@ -25,7 +27,7 @@ CACHE ?=
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test test-all test-lowest lint format cov mutate mutate-again fuzz bench judge-eval refusal-eval docs clean
+.PHONY: help demo test test-all test-lowest lint format cov mutate mutate-again fuzz fuzz-import bench bench-import judge-eval refusal-eval docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +96,9 @@ mutate-again: .venv/.mutmut ## Run the survivors again; FRESH=1 to mutate also w
 fuzz: .venv/.atheris ## Look for odd texts and data that break a promise (SECONDS=60)
 	nice -n 19 $(BIN)/python tests/fuzz/run.py --seconds $(SECONDS)
 
+fuzz-import: .venv/.stamp ## Load 10,000 spoiled files of recorded conversations (COUNT=10000 SEED=1)
+	nice -n 19 $(BIN)/python -m tests.importers.fuzzing --count $(COUNT) --seed $(SEED)
+
 # Where there is no wheel of it, random bytes have to do.
 .venv/.atheris: .venv/.stamp
 	@$(BIN)/pip install --quiet --disable-pip-version-check --only-binary :all: 'atheris>=3.0' \
@@ -101,6 +106,9 @@ fuzz: .venv/.atheris ## Look for odd texts and data that break a promise (SECOND
 
 bench: .venv/.stamp ## Measure speed beside the bare loop (ROUNDS=5 WORKLOADS=W2,W3)
 	$(BIN)/python -m benchmarks --rounds $(ROUNDS) $(if $(WORKLOADS),--workloads $(WORKLOADS))
+
+bench-import: .venv/.stamp ## Stream a file of 1 GB of recorded conversations through checks (a minute; 1 GB in TMPDIR)
+	$(BIN)/python -m benchmarks --workloads W10 --rounds 1 --scale 25 --json build/bench-import.json
 
 judge-eval: .venv/.stamp ## Hold judges against people's labels (MODEL=ollama/llama3.2 DATA=folder LIMIT=100 CACHE=folder)
 	@$(BIN)/python -m evals.judges --seed $(SEED) $(if $(MODEL),--model '$(MODEL)') $(if $(BASE_URL),--base-url '$(BASE_URL)') \
@@ -120,7 +128,7 @@ clean: ## Remove what the other targets made
 define install
 	@echo "Setting up $(@D) (once) ..."
 	@[ -x $(@D)/bin/pip ] || { python=$$(.ci/find-python $(1)) && "$$python" -m venv --clear $(@D); }
-	@$(@D)/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,docs,rego,http,llm,anthropic,embeddings,security]' $(2)
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,docs,rego,http,llm,anthropic,embeddings,security,parquet,cassettes,lang,bleu,pii]' $(2)
 	@touch $@
 endef
 

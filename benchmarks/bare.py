@@ -24,6 +24,7 @@ from benchmarks.workloads import (
     documents,
     exports,
     payloads,
+    recorded,
     regexes,
     replay,
     slow_target,
@@ -264,3 +265,14 @@ async def w9(m, scale):
         with m.time(name + "_run", len(data), 1e6):
             results = await asyncio.gather(*[fn(c["trace"][-1]["outputs"], c["spec"]) for c in cases])
         m.verdict(passed(results))
+
+
+def w10(m, scale):
+    """Only the parsing of each line: no conversation is made of it, and nothing is checked."""
+    path, before = recorded(scale), memory("VmRSS")
+    count = 0
+    with m.time("stream"), path.open(encoding="utf-8") as file:
+        for line in file:
+            json.loads(line)
+            count += 1
+    m.streamed(count, path.stat().st_size, before)

@@ -39,6 +39,7 @@ TITLES = {
     "W7": "payloads",
     "W8": "export",
     "W9": "regex, schema",
+    "W10": "recorded logs",
 }
 
 FIGURES = [
@@ -82,4 +83,9 @@ FIGURES = [
     Figure("W9", "regex_run_cpu", "regex: run a check, CPU", "us", 1.0),
     Figure("W9", "json_build_cpu", "json: build a check, CPU", "us"),
     Figure("W9", "json_run_cpu", "json: run a check, CPU", "us", 1.5),
+    Figure("W10", "row_cpu", "load + 3 checks (bare: parse), CPU", "us", 3.0),
+    Figure("W10", "row_wall", "load + 3 checks (bare: parse), wall", "us"),
+    Figure("W10", "mb_per_s", "of the file per CPU second", "MB/s"),
+    Figure("W10", "conversations", "conversations", ""),
+    Figure("W10", "peak_mb", "peak RSS, whatever the size", "MB", 300.0, "value"),
 ]

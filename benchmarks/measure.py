@@ -47,6 +47,14 @@ class Metrics(dict):
         self["peak_mb"] = memory("VmHWM")
         self["grow_mb"] = self["peak_mb"] - before
 
+    def streamed(self, count: int, size: int, before: float) -> None:
+        """Store what a file of `count` conversations cost, which was timed as ``stream``."""
+        self["conversations"] = count
+        self["row_cpu"] = self["stream_cpu"] * 1e6 / count
+        self["row_wall"] = self["stream_wall"] * 1e6 / count
+        self["mb_per_s"] = size / 1e6 / self["stream_cpu"]
+        self.memory(before)
+
     def verdict(self, oks: Iterable[bool]) -> None:
         """Store the share that passed: both sides must come to the same."""
         oks = list(oks)

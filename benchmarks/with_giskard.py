@@ -17,6 +17,7 @@ from benchmarks.workloads import (
     documents,
     exports,
     payloads,
+    recorded,
     regexes,
     replay,
     slow_target,
@@ -149,3 +150,19 @@ async def w9(m, scale):
         with m.time(name + "_run", len(data), 1e6):
             results = await asyncio.gather(*[case.run() for case in cases])
         m.verdict(r.passed for r in results)
+
+
+async def w10(m, scale):
+    path, before = recorded(scale), memory("VmRSS")
+    checks = [
+        g.ToolCalled(tool="get_user_details"),
+        g.MaxToolCalls(limit=30),
+        g.StringMatching(keyword="reservation", target_key="trace.interactions[0].outputs"),
+    ]
+    list(g.load_traces(io.StringIO('{"messages": [{"role": "user", "content": "Hello?"}]}')))  # W1 is about imports
+    count = 0
+    with m.time("stream"):
+        for conversation in g.load_traces(path):
+            await g.TestCase(trace=conversation, checks=checks).run()
+            count += 1
+    m.streamed(count, path.stat().st_size, before)

@@ -5,8 +5,11 @@ Each function takes a `scale` of the sizes: 1 for the figures that count.
 
 import asyncio
 import functools
+import json
+import os
 import random
 import time
+from pathlib import Path
 
 TURNS = (10, 100, 1000, 3000)
 CONCURRENCY = 50
@@ -126,3 +129,27 @@ def documents(scale, n=10_000):
         }
         for i in range(int(n * scale))
     ]
+
+
+DATA = Path(__file__).resolve().parent.parent / "examples" / "airline_support" / "data"
+CHAT_MB = 0.0218  # of a chat, on average
+
+
+def recorded(scale, megabytes=40):
+    """A file of recorded chats as JSON lines: real ones with their system prompt, as they were sent to the model.
+
+    They are varied, and made once for all who ask for them.
+    """
+    path = Path(os.environ["HOME"]) / f"recorded-{scale:g}-{megabytes}.jsonl"
+    if not path.exists():
+        prompt = {"role": "system", "content": (DATA / "policy.txt").read_text("utf-8")}
+        lines = (DATA / "conversations.jsonl").read_text("utf-8").splitlines()
+        chats = [[prompt, *json.loads(line)["traj"]] for line in lines]
+        part = path.with_suffix(".part")
+        with part.open("w", encoding="utf-8") as file:
+            for number in range(max(1, int(scale * megabytes / CHAT_MB))):
+                chat = chats[number % len(chats)]
+                chat[1]["content"] = f"{chat[1]['content'].partition(' (case')[0]} (case {number})"
+                file.write(json.dumps({"messages": chat}) + "\n")
+        part.replace(path)
+    return path

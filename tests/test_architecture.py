@@ -19,6 +19,8 @@ IMPORT_NAMES = {
     "gordon_to_regorus": "regorus",
     "pydantic_ai_slim": "pydantic_ai",
     "python_jsonpath": "jsonpath",
+    "python_stdnum": "stdnum",
+    "pyyaml": "yaml",
     "securevector_guardian_model": "svguardian",
 }
 

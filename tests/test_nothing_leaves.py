@@ -30,7 +30,11 @@ trace = Trace(interactions=[Interaction(inputs="What is the fee?", outputs="It i
 checks = [
     SemanticSimilarity(reference_text="The fee is 3 EUR.", threshold=0.5),
     PromptInjectionDetection(),
-    RefusalMatching(expected="answer"),
+    IsRefusal(expected="answer"),
+    LanguageIs(language="en", min_letters=5),
+    NoPII(countries=["DE"]),
+    Rouge(reference_text="The fee is 3 EUR.", min_score=0.5),
+    Bleu(reference_text="It is 3 EUR.", min_score=0.5),
     JsonValid(target_key="trace.last.inputs", parse=False, expected_schema={"type": "string"}),
     Conformity(rule="Be brief.", judge=FakeGenerator({"reason": "It is.", "passed": True})),
 ]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from giskard.checks.utils.frozen import FrozenDict, FrozenList, FrozenSet, freeze, is_safe, thaw, view
+from giskard.checks.utils.frozen import FrozenDict, FrozenList, FrozenSet, freeze, freeze_data, is_safe, thaw, view
 
 
 class Order(BaseModel):
@@ -330,3 +330,56 @@ def test_a_text_with_attributes_is_copied_with_them():
     text.meta["a"] = 2
 
     assert view(frozen).meta == {"a": 1}
+
+
+# --- what a JSON parser gave ---------------------------------------------------------
+
+data = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(data)
+def test_json_data_is_frozen_all_the_way_down_and_is_not_touched(value):
+    before = copy.deepcopy(value)
+    frozen = freeze_data(value)
+    mutate(value)
+    assert frozen == before
+    assert is_safe(frozen)
+    todo = [frozen]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, dict | list):
+            assert type(part) in (FrozenDict, FrozenList)
+            todo += part.values() if isinstance(part, dict) else part
+
+
+@given(values)
+def test_other_data_is_frozen_as_ever(value):
+    assert freeze_data(value) == freeze(value)
+    assert type(freeze_data(value)) is type(freeze(value))
+    assert is_safe(freeze_data(value)) == is_safe(freeze(value))
+
+
+def test_what_can_only_be_copied_is_protected_in_data_too():
+    plain = Plain()
+    frozen = freeze_data({"a": [{"b": plain}], "c": {"d": 1}})
+    assert not is_safe(frozen)
+    plain.items.append(1)
+    view(frozen)["a"][0]["b"].items.append(2)
+    assert view(frozen)["a"][0]["b"].items == []
+    assert not is_safe(freeze_data({"outer": frozen}))
+
+
+def test_data_in_a_circle_and_data_that_is_very_deep():
+    circle = {"a": []}
+    circle["a"].append(circle)
+    frozen = freeze_data(circle)
+    assert frozen["a"][0] is frozen
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    frozen = freeze_data(deep)
+    assert type(frozen) is type(frozen[0][0]) is FrozenList

@@ -22,6 +22,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from giskard.checks.utils.completed import completed
+from giskard.checks.utils.deferred import settled
 from giskard.checks.utils.frozen import FrozenList
 from giskard.checks.utils.json_safe import describe
 
@@ -156,7 +157,7 @@ _SCALARS: dict[type[Any], Callable[[Any], Any]] = {
 def _model_parts(value: BaseModel) -> dict[str, Any]:
     extra: dict[str, Any] = value.__pydantic_extra__ or {}
     stored = vars(value)
-    return {name: stored[name] for name in type(value).model_fields if name in stored} | extra
+    return {name: settled(stored, name) for name in type(value).model_fields if name in stored} | extra
 
 
 def _encode_model(value: BaseModel, write: Callable[[Any], Any]) -> Any:

@@ -8,9 +8,10 @@ import tempfile
 import time
 from collections.abc import Generator
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
 
-__all__ = ["locked", "write_atomically"]
+__all__ = ["atomic_writer", "locked", "write_atomically"]
 
 
 def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
@@ -29,34 +30,52 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
         When it cannot be written; then a file that was there before is as it was.
     """
     data = text.encode("utf-8", "backslashreplace")
-    given = Path(path)
-    if given.exists() and not given.is_file() and not given.is_dir():  # a pipe has no path of its own to resolve
-        given.write_bytes(data)
-        return given
-    target = Path(os.path.realpath(given))
+    with atomic_writer(path) as file:
+        file.write(data)
+    return _target(path)
+
+
+@contextlib.contextmanager
+def atomic_writer(path: str | os.PathLike[str]) -> Generator[BinaryIO]:
+    """As `write_atomically`, for what is written piece by piece; what the block raises leaves the old file as it was.
+
+    Yields
+    ------
+    BinaryIO
+        What to write to; it is closed here.
+    """
+    target = _target(path)
+    if target.exists() and not target.is_file() and not target.is_dir():
+        with target.open("wb") as pipe:
+            yield pipe
+        return
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the name of a file in it")
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{uuid4().hex}.tmp")
     try:
-        _write_new(part, data, mode=target.stat().st_mode & 0o777 if target.exists() else None)
+        mode = target.stat().st_mode & 0o777 if target.exists() else None
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            with contextlib.suppress(OSError):
+                part.chmod(mode)
         os.replace(part, target)
     except BaseException:
         with contextlib.suppress(OSError):
             part.unlink()
         raise
-    return target
 
 
-def _write_new(path: Path, data: bytes, mode: int | None) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    if mode is not None:
-        with contextlib.suppress(OSError):
-            path.chmod(mode)
+def _target(path: str | os.PathLike[str]) -> Path:
+    """What is written to: of a link what it points to; a pipe has no path of its own to resolve."""
+    given = Path(path)
+    if given.exists() and not given.is_file() and not given.is_dir():
+        return given
+    return Path(os.path.realpath(given))
 
 
 @contextlib.contextmanager

@@ -21,7 +21,18 @@ from typing import Any, Final, NoReturn
 
 from giskard.checks.utils.plain import is_mock_call
 
-__all__ = ["FrozenDict", "FrozenList", "FrozenSet", "freeze", "is_safe", "known_type", "thaw", "type_name", "view"]
+__all__ = [
+    "FrozenDict",
+    "FrozenList",
+    "FrozenSet",
+    "freeze",
+    "freeze_data",
+    "is_safe",
+    "known_type",
+    "thaw",
+    "type_name",
+    "view",
+]
 
 
 def _refuse(self: object, *_: Any, **__: Any) -> NoReturn:
@@ -151,6 +162,36 @@ def freeze(value: Any) -> Any:
         return _freeze_dict(value, {}) if kind is dict else _freeze(value, {})
     except RecursionError:
         return _freeze_deep(value)
+
+
+class _OddError(Exception):
+    """Something that no JSON parser gives."""
+
+
+def freeze_data(value: Any) -> Any:
+    """`freeze` at half its cost, for what a JSON parser gave: a tree of dicts, lists and plain values.
+
+    Whatever else is in it is frozen as `freeze` does.
+    """
+    try:
+        return _freeze_data(value)
+    except (_OddError, RecursionError):
+        return freeze(value)
+
+
+def _freeze_data(value: Any) -> Any:
+    kind = _type_of(value)
+    if kind in _SAFE:
+        return value
+    if kind is dict:
+        out = FrozenDict(value)
+        for key, item in value.items():
+            if type(item) not in _SAFE:
+                _set_item(out, key, _freeze_data(item))
+        return out
+    if kind is list:
+        return FrozenList([item if type(item) in _SAFE else _freeze_data(item) for item in value])
+    raise _OddError
 
 
 def _freeze_deep(value: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 
 from pydantic import BaseModel
 
+from giskard.checks.utils.deferred import Deferred
 from giskard.checks.utils.missing import MISSING
 
 __all__ = [
@@ -117,7 +118,7 @@ def _model_items(value: BaseModel) -> Iterator[tuple[str, Any]]:
     for name in fields:
         item = stored.get(name, MISSING)
         if item is not MISSING:
-            yield name, item
+            yield name, item.value if isinstance(item, Deferred) else item
     extra: dict[str, Any] | None = getattr(value, "__pydantic_extra__", None)
     if extra:
         yield from extra.items()

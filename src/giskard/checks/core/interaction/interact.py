@@ -155,9 +155,16 @@ class Interact(InteractionSpec[In, Out, TraceT], Generic[In, Out, TraceT]):
             "trial": attempt.trial,
             "conversation_id": attempt.conversation_id,
         }
-        outputs, first_chunk = await _limited(bound, values, self.timeout, len(trace.interactions) + 1)
+        number = len(trace.interactions)
+        outputs, first_chunk, seconds = await _limited(bound, values, self.timeout, number + 1)
         if attempt.first_chunk is None:
             attempt.first_chunk = first_chunk
+        turn = self._recorded(inputs, outputs, first_chunk)
+        attempt.seconds[number] = turn, seconds
+        return turn
+
+    def _recorded(self, inputs: Any, outputs: Any, first_chunk: float | None) -> Interaction:
+        """The turn of what the target gave back."""
         if isinstance(outputs, Interaction):
             turn = cast("Interaction", outputs)
             if isinstance(turn, Reply):
@@ -189,8 +196,8 @@ _PLAIN = frozenset({str, int, float, bool, type(None), bytes, dict, list, tuple}
 
 async def _limited(
     bound: Injectable, values: dict[str, Any], timeout: float | None, turn: int
-) -> tuple[Any, float | None]:
-    """What the target gave back, and the seconds to its first chunk if it was a stream."""
+) -> tuple[Any, float | None, float]:
+    """What the target gave back, the seconds to its first chunk if it was a stream, and those to the end."""
     if timeout is None:
         return await _called(bound, values)
     async with Limit(lambda: f"timeout after {timeout:g} s in the target, turn {turn}", seconds=timeout):
@@ -198,7 +205,7 @@ async def _limited(
     return answer
 
 
-async def _called(bound: Injectable, values: dict[str, Any]) -> tuple[Any, float | None]:
+async def _called(bound: Injectable, values: dict[str, Any]) -> tuple[Any, float | None, float]:
     __tracebackhide__ = True
     start = time.perf_counter()
     outputs: object
@@ -216,7 +223,10 @@ async def _called(bound: Injectable, values: dict[str, Any]) -> tuple[Any, float
         if must_stop(error):
             raise
         raise TargetFailure from error
-    return (outputs.joined(), outputs.first_chunk) if isinstance(outputs, _Stream) else (outputs, None)
+    seconds = time.perf_counter() - start
+    if isinstance(outputs, _Stream):
+        return outputs.joined(), outputs.first_chunk, seconds
+    return outputs, None, seconds
 
 
 def _called_in_a_thread(bound: Injectable, values: dict[str, Any], start: float) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PlainSerializer,
@@ -18,6 +19,7 @@ from pydantic import (
 from giskard.checks.core._plain_fields import settle
 from giskard.checks.core.models import BY_NAME, explained, refuse_unnamed
 from giskard.checks.core.types import In, Out
+from giskard.checks.utils.deferred import Deferred, settled
 from giskard.checks.utils.equality import equal
 from giskard.checks.utils.frozen import FrozenDict, freeze, view
 from giskard.checks.utils.json_safe import Shown, json_safe
@@ -27,7 +29,14 @@ __all__ = ["Interaction", "Recorded", "RecordedField", "record"]
 
 def _dumped(value: Any, info: SerializationInfo) -> Any:
     """A recorded value in a dump: JSON never fails, and a Python dump shares nothing that could be changed."""
+    if isinstance(value, Deferred):
+        value = value.value
     return json_safe(value) if info.mode == "json" else view(value)
+
+
+def _known(value: Any) -> Any:
+    """A turn that is made into one of other type parameters hands over what it holds, read or not."""
+    return value.value if isinstance(value, Deferred) else value
 
 
 # What a snapshot does to a field: frozen after validation, and dumped as it is handed out.
@@ -65,7 +74,7 @@ class Interaction(BaseModel, Generic[In, Out], frozen=True):
 
     inputs: Annotated[In, *Recorded]
     outputs: Annotated[Out, *Recorded]
-    metadata: Annotated[dict[str, Any], *Recorded] = Field(default_factory=lambda: _EMPTY)
+    metadata: Annotated[dict[str, Any], BeforeValidator(_known), *Recorded] = Field(default_factory=lambda: _EMPTY)
 
     if not TYPE_CHECKING:  # a type checker knows the fields
 
@@ -102,7 +111,8 @@ class Interaction(BaseModel, Generic[In, Out], frozen=True):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Interaction):
             return NotImplemented
-        return all(equal(self.__dict__[name], other.__dict__[name]) for name in type(self).model_fields)
+        mine, theirs = self.__dict__, other.__dict__
+        return all(equal(settled(mine, name), settled(theirs, name)) for name in type(self).model_fields)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -110,9 +120,13 @@ class Interaction(BaseModel, Generic[In, Out], frozen=True):
         return self  # nothing in it can change
 
     def __repr_args__(self) -> Any:
-        for name, value in self.__dict__.items():
+        for name, value in self:
             if name != "metadata" or value:
                 yield name, Shown(value)
+
+    def __iter__(self) -> Any:
+        stored = self.__dict__
+        yield from [(name, settled(stored, name)) for name in stored]
 
 
 class RecordedField:
@@ -128,7 +142,7 @@ class RecordedField:
         if instance is None:  # pydantic looks for defaults on the class: there are none
             raise AttributeError(self.name)
         try:
-            return view(instance.__dict__[self.name])
+            return view(settled(instance.__dict__, self.name))
         except KeyError:
             raise AttributeError(self.name) from None
 
@@ -143,7 +157,7 @@ for _name in ("inputs", "outputs", "metadata"):
 def record(
     inputs: Any,
     outputs: Any,
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | Deferred | None = None,
     into: Interaction | None = None,
     given: set[str] = _ALL_FIELDS,
 ) -> Interaction:
@@ -151,6 +165,8 @@ def record(
 
     Parameters
     ----------
+    metadata
+        What gives it once somebody reads it gives it frozen.
     into
         An instance that is still empty; a new one by default.
     given
@@ -160,7 +176,7 @@ def record(
     values = {
         "inputs": inputs if type(inputs) is str else freeze(inputs),
         "outputs": outputs if type(outputs) is str else freeze(outputs),
-        "metadata": freeze(metadata) if metadata else _EMPTY,
+        "metadata": (metadata if isinstance(metadata, Deferred) else freeze(metadata)) if metadata else _EMPTY,
     }
     settle(self, values, given)
     return self

@@ -22,6 +22,7 @@ from giskard.checks.core.models import (
     refuse_unnamed,
     share_fields_set,
 )
+from giskard.checks.core.tool_calls import tool_calls_in
 from giskard.checks.core.types import MISSING, In, Out
 from giskard.checks.utils.completed import completed
 from giskard.checks.utils.equality import equal
@@ -31,6 +32,7 @@ from giskard.checks.utils.json_safe import Shown
 
 if TYPE_CHECKING:
     from giskard.checks.core.interaction.base import InteractionSpec
+    from giskard.checks.core.usage import ToolCall
 
 __all__ = ["Trace", "count_turns", "empty_trace", "trace_type_of"]
 
@@ -105,7 +107,7 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
         """Hand out a subclass's own fields as the turns are handed out: nobody can change them."""
         super().__pydantic_init_subclass__(**kwargs)
         for name in cls.model_fields.keys() - Trace.model_fields.keys():
-            if not any(name in vars(owner) for owner in cls.__mro__):
+            if not any(name in vars(owner) and vars(owner)[name] is not _TOOL_CALLS for owner in cls.__mro__):
                 setattr(cls, name, RecordedField(name, "a trace"))
 
     def model_post_init(self, context: Any, /) -> None:
@@ -121,6 +123,21 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
         """The last interaction, or None when there is none yet."""
         turns = self.__dict__["interactions"]
         return turns[-1] if turns else None
+
+    if TYPE_CHECKING:  # see `_ToolCalls` below
+
+        @property
+        def tool_calls(self) -> list[ToolCall]:
+            """The calls of tools of all turns, in order; they are no part of a dump.
+
+            A subclass may have a field, or a computed one, of this name: then that is what counts.
+
+            Raises
+            ------
+            BadToolCall
+                When the metadata of a turn holds under ``tool_calls`` what is no call; the message names it.
+            """
+            ...
 
     @classmethod
     def for_target(cls, target: Any) -> Trace[Any, Any]:
@@ -223,9 +240,24 @@ class _InteractionsOf:
         raise AttributeError("interactions of a trace cannot be set: they were recorded")
 
 
+class _ToolCalls(property):
+    """Reads the ``tool_calls`` of a trace, unless its class has something else of that name."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:  # pydantic looks on the class for what a field of this name would hide
+            raise AttributeError("tool_calls")
+        extra = instance.__pydantic_extra__
+        if extra and "tool_calls" in extra:
+            return extra["tool_calls"]
+        return tool_calls_in(instance.__dict__["interactions"])
+
+
+_TOOL_CALLS = _ToolCalls(doc="The calls of tools of all turns, in order.")
+
 # In the class body they would be taken for defaults.
 setattr(Trace, "interactions", _InteractionsOf())  # noqa: B010
 setattr(Trace, "annotations", RecordedField("annotations", "a trace"))  # noqa: B010
+setattr(Trace, "tool_calls", _TOOL_CALLS)  # noqa: B010
 
 
 def count_turns(trace: Trace) -> int:

@@ -1,0 +1,185 @@
+"""The conversations that the spans of a file make, whoever wrote them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.importers._conversation import to_trace
+from giskard.checks.importers._span import Span
+from giskard.checks.importers._span_history import in_told_order
+from giskard.checks.importers._span_tree import Unit, units_of
+from giskard.checks.importers._span_turns import Conversation
+from giskard.checks.importers.base import Reading, Record
+
+__all__ = ["Spans"]
+
+_UNRECORDED = "~"
+
+
+class Spans:
+    """Collects the spans of a load, in any order, and makes traces of them when all are there.
+
+    Spans are grouped by trace; the root agent of each, or the outermost calls of models where there is none, gives a
+    turn; the traces of one conversation are its turns, in the order of time.
+
+    Parameters
+    ----------
+    format
+        The name of the format that is read, for the report.
+    """
+
+    def __init__(self, format: str, reading: Reading) -> None:
+        self._format = format
+        self._reading = reading
+        self._traces: dict[str, dict[str, Span]] = {}
+        self._labels: dict[tuple[str, str | None], dict[str, Any]] = {}
+        self._of_conversations: dict[str, dict[str, Any]] = {}
+        self._texts: dict[str, str] = {}
+        self._own_ids: dict[str, str] = {}
+        self._first: Record | None = None
+        self.seen = 0
+
+    def add(self, span: Span, record: Record) -> None:
+        """One more span; one that is there already changes nothing, unless it says more."""
+        span.path, span.line = record.path, record.line
+        if self._first is None:
+            self._first = Record(None, record.path, record.line)
+        self.seen += 1
+        for message in (*span.inputs, *span.outputs):
+            if type(message.content) is str:  # each call of a model repeats what was said before: keep it once
+                message.content = self._texts.setdefault(message.content, message.content)
+        spans = self._traces.setdefault(span.trace_id, {})
+        other = spans.get(span.span_id)
+        if other is None or _told(span) > _told(other):
+            spans[span.span_id] = span
+
+    def own_id(self, recorded: object) -> str:
+        """An id for a span that was recorded without one; the same for the same span, and in the order of the file."""
+        digest = _digest(recorded)
+        return self._own_ids.setdefault(digest, f"{_UNRECORDED}{len(self._own_ids):012}")
+
+    def label(self, trace_id: str, span_id: str | None, labels: Mapping[str, Any]) -> None:
+        """What somebody said of a span, of a whole trace when `span_id` is None; it may come before them."""
+        _add_labels(self._labels.setdefault((trace_id, span_id), {}), labels)
+
+    def label_conversation(self, name: str, labels: Mapping[str, Any]) -> None:
+        """What somebody said of a whole conversation."""
+        _add_labels(self._of_conversations.setdefault(name, {}), labels)
+
+    def traces(self) -> Iterator[Trace[Any, Any]]:
+        """The conversations, in the order of time."""
+        self._texts.clear()
+        groups: dict[tuple[str, str], list[Unit]] = {}
+        others = 0
+        for trace_id in list(self._traces):
+            spans = self._traces.pop(trace_id)
+            try:
+                others += sum(not span.dialect for span in spans.values())
+                units = units_of(spans.values())
+                self._tell_labels(trace_id, spans, units)
+            except Exception as error:  # a shape that nobody thought of: the others are read all the same
+                self._skip(next(iter(spans.values())), error)
+                continue
+            for unit in units:
+                # A trace without a conversation is one of its own; its id may be somebody's name of a conversation.
+                name = ("", trace_id) if unit.conversation is None else ("conversation", unit.conversation)
+                groups.setdefault(name, []).append(unit)
+        if not groups and self._first is not None and self.seen:
+            reason = f"there are {self.seen} spans, and none of them is of an agent, a model or a tool"
+            self._reading.skip(self._first, self._format, reason)
+        elif others:
+            self._reading.report.note(f"{self._format}: {others:,} spans of no agent, model or tool are in no turn")
+        if self._labels:
+            self._reading.report.note(f"{self._format}: labels of {len(self._labels):,} spans that are not there")
+        for key in sorted(groups, key=lambda key: _began(groups[key], key)):
+            units = groups.pop(key)
+            try:
+                trace = self._trace(_in_order(units), key[1])
+            except Exception as error:
+                self._skip(units[0].spans[0], error)
+            else:
+                yield trace
+
+    def _tell_labels(self, trace_id: str, spans: Mapping[str, Span], units: list[Unit]) -> None:
+        """Give each turn what was said of its spans; the last one also what was said of the trace or of other spans."""
+        whole = self._labels.pop((trace_id, None), {})
+        for span_id, span in spans.items():
+            span.labels |= self._labels.pop((trace_id, span_id), {})
+        if not units:
+            return
+        in_turns = {span for unit in units for span in unit.spans}
+        for span in sorted(spans.values(), key=lambda span: span.order):
+            if span not in in_turns:
+                whole = {**span.labels, **whole}
+        answer = units[-1].spans[0]
+        answer.labels = {**whole, **answer.labels}
+
+    def _trace(self, units: list[Unit], name: str) -> Trace[Any, Any]:
+        conversation = Conversation()
+        for unit in units:
+            conversation.add(unit)
+        spans = [span for unit in units for span in unit.spans]
+        annotations: dict[str, Any] = {"source": self._source(spans)}
+        for span in spans:
+            if span.conversation is not None:
+                annotations.setdefault("conversation_id", span.conversation)
+            for key, value in span.annotations.items():
+                annotations.setdefault(key, value)
+        if units[0].conversation is not None:
+            annotations["conversation_id"] = name
+        ids = dict.fromkeys(unit.trace_id for unit in units if not unit.trace_id.startswith(_UNRECORDED))
+        if ids:
+            annotations["trace_ids"] = list(ids)
+        if units[0].conversation is not None and name in self._of_conversations:
+            annotations["labels"] = self._of_conversations[name]
+        options = self._reading.options
+        return to_trace(conversation.messages(options.keep_raw), annotations, options)
+
+    def _source(self, spans: list[Span]) -> dict[str, Any]:
+        dialect = next((span.dialect for span in spans if span.dialect), self._format)
+        return self._reading.source(Record(None, spans[0].path, spans[0].line), dialect)
+
+    def _skip(self, span: Span, error: Exception) -> None:
+        reason = f"the spans of trace {span.trace_id!r} could not be read: {type(error).__name__}: {error}"
+        self._reading.skip(Record(None, span.path, span.line), self._format, reason)
+
+
+def _add_labels(known: dict[str, Any], labels: Mapping[str, Any]) -> None:
+    for name, value in labels.items():
+        # Where two said different things the same one counts, in whatever order they come.
+        if name not in known or repr(value) > repr(known[name]):
+            known[name] = value
+
+
+def _began(units: Iterable[Unit], name: tuple[str, str]) -> tuple[float, tuple[str, str]]:
+    return min(unit.start for unit in units), name
+
+
+def _in_order(units: list[Unit]) -> list[Unit]:
+    """In the order in which they happened, as far as what was said tells, else of time."""
+    units = sorted(units, key=lambda unit: (unit.start, unit.trace_id, "" if unit.root is None else unit.root.span_id))
+    spoke: dict[Span, Unit] = {}
+    for unit in units:
+        near = [span for span, agent in unit.models if agent is None]
+        near = sorted(near, key=lambda span: span.order)
+        span = next((span for span in (unit.root, *near) if span is not None and span.inputs), None)
+        if span is None:
+            return units
+        spoke[span] = unit
+    told = in_told_order(spoke)
+    return units if told is None else [spoke[span] for span in told]
+
+
+def _told(span: Span) -> tuple[Any, ...]:
+    """How much a span says, so that of several records of it the same one is kept in whatever order they come."""
+    said = len(span.inputs) + len(span.outputs) + (span.call is not None)
+    said += 0 if span.call is None else span.call.has_result
+    where = (span.path or "", span.line or 0)
+    return span.end is not None, said, span.end or 0, _digest(span), [-ord(letter) for letter in where[0]], -where[1]
+
+
+def _digest(recorded: object) -> str:
+    return hashlib.sha256(repr(recorded).encode(errors="replace")).hexdigest()
