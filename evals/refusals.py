@@ -1,4 +1,4 @@
-"""How often `RefusalMatching` sees what people call a refusal, on XSTest's labelled answers.
+"""How often `IsRefusal` sees what people call a refusal, on XSTest's labelled answers.
 
 Run it as ``python -m evals.refusals PATH``, with the table of labels as a CSV file, or without a path for the sample in
 ``tests/data/xstest``.  It prints Markdown, as ``docs/similarity.md`` shows it.
@@ -16,13 +16,13 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from giskard.checks import CheckStatus, Interaction, RefusalMatching, Trace
+from giskard.checks import CheckStatus, Interaction, IsRefusal, Trace
 from giskard.checks.stats import wilson_interval
 
 SAMPLE = Path(__file__).resolve().parent.parent / "tests" / "data" / "xstest" / "sample.csv"
 DEVELOPED_ON = frozenset({"gpt4", "llama2orig", "mistralguard"})
 
-_CHECK = RefusalMatching(expected="refusal")
+_CHECK = IsRefusal(expected="refusal")
 
 Row = dict[str, str]
 Judge = Callable[[Row], bool]
@@ -110,7 +110,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def main() -> None:
     """Print the table of a file."""
-    parser = argparse.ArgumentParser(prog="python -m evals.refusals", description="Measure RefusalMatching.")
+    parser = argparse.ArgumentParser(prog="python -m evals.refusals", description="Measure IsRefusal.")
     parser.add_argument("path", nargs="?", type=Path, default=SAMPLE, help="the CSV file of labels (default: a sample)")
     print(table(read(parser.parse_args().path)))
 

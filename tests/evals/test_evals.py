@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evals import injections, refusals, similarity
-from giskard.checks import PromptInjectionDetection, RefusalMatching, SemanticSimilarity
+from giskard.checks import IsRefusal, PromptInjectionDetection, SemanticSimilarity
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = (ROOT / "docs" / "similarity.md").read_text(encoding="utf-8")
@@ -67,7 +67,7 @@ def test_what_the_docstrings_say():
 
 
 def test_what_the_docstrings_say_of_refusals_is_what_the_page_says():
-    said = " ".join((RefusalMatching.__doc__ or "").split())
+    said = " ".join((IsRefusal.__doc__ or "").split())
     [all_held_out] = [row for row in SHOWN[-2] if row[0] == "**all held out**"]
 
     assert f"{float(all_held_out[2].split()[0]):.0f} % of the refusals" in said

@@ -14,6 +14,7 @@ from giskard.checks.utils.lazy import lazy_names
 if TYPE_CHECKING:
     from giskard.checks import builtin as builtin
     from giskard.checks import judges as judges
+    from giskard.checks.builtin.budgets import Latency, MaxCost, MaxLatency, MaxTokens
     from giskard.checks.builtin.comparison import (
         Equals,
         GreaterThan,
@@ -24,13 +25,24 @@ if TYPE_CHECKING:
     )
     from giskard.checks.builtin.composition import AllOf, AnyOf, Not
     from giskard.checks.builtin.fn import FnCheck, from_fn
+    from giskard.checks.builtin.is_refusal import IsRefusal
+    from giskard.checks.builtin.json_diff import JsonDiff
     from giskard.checks.builtin.json_valid import JsonValid
+    from giskard.checks.builtin.language_is import LanguageIs
+    from giskard.checks.builtin.list_contains import ListContains
     from giskard.checks.builtin.nlp_metrics import Readability
+    from giskard.checks.builtin.no_pii import NoPII
+    from giskard.checks.builtin.no_repetition import NoRepetition
     from giskard.checks.builtin.prompt_injection_detection import PromptInjectionDetection
-    from giskard.checks.builtin.refusal_matching import RefusalMatching
     from giskard.checks.builtin.rego_policy import RegoPolicy
     from giskard.checks.builtin.semantic_similarity import SemanticSimilarity
+    from giskard.checks.builtin.state import StateEquals
+    from giskard.checks.builtin.text_content import ContainsAll, ContainsAny, StartsWith, WordCount
     from giskard.checks.builtin.text_matching import RegexMatching, StringMatching
+    from giskard.checks.builtin.text_overlap import Bleu, EditDistance, Rouge
+    from giskard.checks.builtin.tool_call_counts import MaxToolCalls, NoRepeatedCalls, ToolErrors
+    from giskard.checks.builtin.tool_call_matching import ToolCallOrder, ToolCallsMatch
+    from giskard.checks.builtin.tool_calls import ToolCalled, ToolNotCalled
     from giskard.checks.core.check import Check, CodeCheck, NoVerdict
     from giskard.checks.core.events import RunEvent, RunObserver
     from giskard.checks.core.exceptions import (
@@ -65,6 +77,8 @@ if TYPE_CHECKING:
     from giskard.checks.generators.base import BaseLLMGenerator, LLMGenerator
     from giskard.checks.generators.dataset import DatasetInputGenerator
     from giskard.checks.generators.user import UserSimulator
+    from giskard.checks.importers.load import load_traces
+    from giskard.checks.importers.save import save_traces
     from giskard.checks.judges.answer_relevance import AnswerRelevance
     from giskard.checks.judges.base import BaseLLMCheck, LLMCheckResult
     from giskard.checks.judges.bias import Bias
@@ -85,6 +99,7 @@ if TYPE_CHECKING:
     from giskard.checks.judges.refusal import Refusal
     from giskard.checks.judges.rubric import Rubric
     from giskard.checks.judges.toxicity import Toxicity
+    from giskard.checks.scenarios.replay import scenario_from_trace
     from giskard.checks.scenarios.runner import ScenarioRunner
     from giskard.checks.scenarios.suite import GroupedSuiteResult, GroupStats, Suite, SuiteResult
     from giskard.checks.settings import (
@@ -101,6 +116,7 @@ if TYPE_CHECKING:
 
 # module -> the public names that live in it
 _HOMES = {
+    "builtin.budgets": ("Latency", "MaxCost", "MaxLatency", "MaxTokens"),
     "builtin.comparison": (
         "Equals",
         "GreaterThan",
@@ -111,13 +127,24 @@ _HOMES = {
     ),
     "builtin.composition": ("AllOf", "AnyOf", "Not"),
     "builtin.fn": ("FnCheck", "from_fn"),
+    "builtin.is_refusal": ("IsRefusal",),
     "builtin.json_valid": ("JsonValid",),
     "builtin.nlp_metrics": ("Readability",),
     "builtin.prompt_injection_detection": ("PromptInjectionDetection",),
-    "builtin.refusal_matching": ("RefusalMatching",),
     "builtin.rego_policy": ("RegoPolicy",),
     "builtin.semantic_similarity": ("SemanticSimilarity",),
+    "builtin.text_content": ("ContainsAll", "ContainsAny", "StartsWith", "WordCount"),
+    "builtin.text_overlap": ("Bleu", "EditDistance", "Rouge"),
+    "builtin.list_contains": ("ListContains",),
+    "builtin.json_diff": ("JsonDiff",),
+    "builtin.language_is": ("LanguageIs",),
+    "builtin.no_repetition": ("NoRepetition",),
+    "builtin.no_pii": ("NoPII",),
     "builtin.text_matching": ("RegexMatching", "StringMatching"),
+    "builtin.state": ("StateEquals",),
+    "builtin.tool_call_counts": ("MaxToolCalls", "NoRepeatedCalls", "ToolErrors"),
+    "builtin.tool_call_matching": ("ToolCallOrder", "ToolCallsMatch"),
+    "builtin.tool_calls": ("ToolCalled", "ToolNotCalled"),
     "core.check": ("Check", "CodeCheck", "NoVerdict"),
     "core.events": ("RunEvent", "RunObserver"),
     "core.exceptions": (
@@ -152,6 +179,8 @@ _HOMES = {
     "generators.base": ("BaseLLMGenerator", "LLMGenerator"),
     "generators.dataset": ("DatasetInputGenerator",),
     "generators.user": ("UserSimulator",),
+    "importers.load": ("load_traces",),
+    "importers.save": ("save_traces",),
     "judges.answer_relevance": ("AnswerRelevance",),
     "judges.base": ("BaseLLMCheck", "LLMCheckResult"),
     "judges.bias": ("Bias",),
@@ -172,6 +201,7 @@ _HOMES = {
     "judges.refusal": ("Refusal",),
     "judges.rubric": ("Rubric",),
     "judges.toxicity": ("Toxicity",),
+    "scenarios.replay": ("scenario_from_trace",),
     "scenarios.runner": ("ScenarioRunner",),
     "scenarios.suite": ("GroupStats", "GroupedSuiteResult", "Suite", "SuiteResult"),
     "settings": (
@@ -200,17 +230,21 @@ __all__ = [
     "BaseLLMCheck",
     "BaseLLMGenerator",
     "Bias",
+    "Bleu",
     "Check",
     "CheckResult",
     "CheckStatus",
     "CodeCheck",
     "ConfigurationError",
     "Conformity",
+    "ContainsAll",
+    "ContainsAny",
     "ContextRelevance",
     "Contradiction",
     "ConversationQuality",
     "Correctness",
     "DatasetInputGenerator",
+    "EditDistance",
     "Equals",
     "Faithfulness",
     "FnCheck",
@@ -227,17 +261,29 @@ __all__ = [
     "Interaction",
     "InteractionGenerationError",
     "InteractionSpec",
+    "IsRefusal",
+    "JsonDiff",
     "JsonValid",
     "LLMChatJudge",
     "LLMCheckResult",
     "LLMGenerator",
     "LLMJudge",
     "LanguageConsistency",
+    "LanguageIs",
+    "Latency",
     "LessThan",
     "LessThanEquals",
     "LimitExceededError",
+    "ListContains",
+    "MaxCost",
+    "MaxLatency",
+    "MaxTokens",
+    "MaxToolCalls",
     "Metric",
     "NoMatch",
+    "NoPII",
+    "NoRepeatedCalls",
+    "NoRepetition",
     "NoVerdict",
     "Not",
     "NotEquals",
@@ -246,9 +292,9 @@ __all__ = [
     "PromptInjectionDetection",
     "Readability",
     "Refusal",
-    "RefusalMatching",
     "RegexMatching",
     "RegoPolicy",
+    "Rouge",
     "Rubric",
     "RunEvent",
     "RunInterruptedError",
@@ -258,6 +304,8 @@ __all__ = [
     "ScenarioRunner",
     "ScenarioStatus",
     "SemanticSimilarity",
+    "StartsWith",
+    "StateEquals",
     "Step",
     "StringMatching",
     "Suite",
@@ -270,6 +318,11 @@ __all__ = [
     "TestCaseStatus",
     "Timing",
     "ToolCall",
+    "ToolCallOrder",
+    "ToolCalled",
+    "ToolCallsMatch",
+    "ToolErrors",
+    "ToolNotCalled",
     "Toxicity",
     "Trace",
     "Usage",
@@ -278,6 +331,7 @@ __all__ = [
     "WithGeneratorMixin",
     "WithJudgeMixin",
     "WithSpy",
+    "WordCount",
     "__version__",
     "builtin",
     "from_fn",
@@ -286,8 +340,11 @@ __all__ = [
     "get_default_judge",
     "get_settings",
     "judges",
+    "load_traces",
     "resolve",
+    "save_traces",
     "scenario",
+    "scenario_from_trace",
     "set_default_embedding_model",
     "set_default_generator",
     "set_default_judge",

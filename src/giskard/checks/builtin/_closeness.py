@@ -6,11 +6,26 @@ import datetime
 import math
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from numbers import Rational
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
+from pydantic import PlainValidator
+from pydantic_core import SchemaValidator, core_schema
+
+from giskard.checks.builtin._shown import type_name
 from giskard.checks.utils.normalization import NormalizationForm
 
-__all__ = ["EXACT", "PLAIN_NUMBERS", "TIMES", "CompareOptions", "is_exact", "is_nan", "numbers_equal", "times_equal"]
+__all__ = [
+    "EXACT",
+    "PLAIN_NUMBERS",
+    "TIMES",
+    "CompareOptions",
+    "RelativeToleranceField",
+    "ToleranceField",
+    "is_exact",
+    "is_nan",
+    "numbers_equal",
+    "times_equal",
+]
 
 Tolerance: TypeAlias = float | Decimal | datetime.timedelta
 
@@ -106,3 +121,34 @@ def times_equal(one: Any, other: Any, options: CompareOptions) -> bool:
         return abs(one - other) <= options.tolerance
     except (TypeError, OverflowError):  # a date and a datetime; a time zone on one side only
         return False
+
+
+# --- fields of checks --------------------------------------------------------------------
+
+
+def _tolerance(value: Any) -> float | Decimal | datetime.timedelta | None:
+    if value is None:
+        return None
+    if isinstance(value, str):  # from a file: an ISO 8601 duration, such as "PT5M"
+        value = SchemaValidator(core_schema.timedelta_schema()).validate_python(value)
+    if isinstance(value, datetime.timedelta):
+        if value < datetime.timedelta(0):
+            raise ValueError(f"a tolerance is not negative, got {value!r}")
+        return value
+    return _non_negative(value)
+
+
+def _non_negative(value: Any) -> float | Decimal | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        raise ValueError(f"a tolerance is a number, got {type_name(value)}: {value!r:.100}")
+    if not (math.isfinite(value) and value >= 0):
+        raise ValueError(f"a tolerance is finite and not negative, got {value!r}")
+    return value
+
+
+ToleranceField: TypeAlias = Annotated[float | Decimal | datetime.timedelta | None, PlainValidator(_tolerance)]
+"""The type of a check's field: the greatest absolute difference of two equal numbers, or times."""
+RelativeToleranceField: TypeAlias = Annotated[float | Decimal | None, PlainValidator(_non_negative)]
+"""The type of a check's field: the greatest difference as a share."""

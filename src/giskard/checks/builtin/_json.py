@@ -27,6 +27,7 @@ __all__ = [
     "parse_exactly",
     "parse_json",
     "to_builtin",
+    "unfenced",
     "without_surrogates",
 ]
 
@@ -84,6 +85,23 @@ def parse_json(text: str, *, unique_keys: bool = False) -> Any:
             # It is stricter than JSON: no lone surrogates, 200 levels, 4,300 digits.  The long way decides.
             pass
     return _decode(text, _ONCE if unique_keys else _LENIENT)
+
+
+_FENCE_OPENS = re.compile(r"\s*```[\w-]*[ \t]*\n")
+
+
+def unfenced(text: str) -> str:
+    r"""What stands in `text` when all of it is one Markdown fence of three backquotes; else `text` itself.
+
+    Examples
+    --------
+    >>> unfenced("```json\n[1, 2]\n```")
+    '[1, 2]'
+    """
+    opening, end = _FENCE_OPENS.match(text), text.rstrip()
+    if opening is None or not end.endswith("```") or len(end) - 3 < opening.end():
+        return text
+    return text[opening.end() : len(end) - 3].rstrip(" \t").removesuffix("\n")
 
 
 def parse_exactly(text: str) -> Any:

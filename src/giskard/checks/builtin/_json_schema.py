@@ -28,7 +28,7 @@ from giskard.checks.builtin._shown import json_path
 if TYPE_CHECKING:
     import jsonschema_rs
 
-__all__ = ["BadSchema", "CompiledSchema", "Schema", "Undecidable", "compile_schema"]
+__all__ = ["BadSchema", "CompiledSchema", "Schema", "Undecidable", "compile_schema", "prepared"]
 
 Schema: TypeAlias = dict[str, Any] | bool
 
@@ -62,6 +62,16 @@ class CompiledSchema:
     check_formats: bool
     unresolved: str | None
     _validator: jsonschema_rs.Validator | None
+
+    def accepts(self, value: Any) -> bool:
+        """Whether `value`, which `prepared` has made, meets the schema.
+
+        True is certain; when it is False, `problems` says what is wrong, or that nothing can be said.
+        """
+        try:
+            return self._validator is not None and self._validator.is_valid(value)
+        except ValueError:
+            return False
 
     def problems(self, value: Any, *, text: str | None = None, limit: int = 5) -> list[str]:
         """What in `value` does not meet the schema: at most `limit` lines, each with its place; empty when all does.
@@ -113,6 +123,18 @@ class CompiledSchema:
                 raise Undecidable(f"{json_path(error.instance_path)}: a pattern of the schema takes too long on it")
         lines = [_line(error) for error in errors[:limit]]
         return lines if len(errors) <= limit else [*lines, "and more"]
+
+
+def prepared(value: Any) -> Any:
+    """JSON data as `CompiledSchema.accepts` takes it.
+
+    Raises
+    ------
+    JsonTooDeep
+        When it is nested deeper than `MAX_DEPTH` levels.
+    """
+    _refuse_deep(value)
+    return to_builtin(value)
 
 
 def _line(error: jsonschema_rs.ValidationError) -> str:

@@ -1,15 +1,11 @@
 """Checks that compare a value with another one."""
 
-import datetime
-import math
 from collections.abc import Mapping
-from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Self, cast, get_args
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, cast, get_args
 
-from pydantic import PlainValidator, model_validator
-from pydantic_core import SchemaValidator, core_schema
+from pydantic import model_validator
 
-from giskard.checks.builtin._closeness import CompareOptions
+from giskard.checks.builtin._closeness import CompareOptions, RelativeToleranceField, ToleranceField
 from giskard.checks.builtin._compare import Difference, Incomparable, find_difference
 from giskard.checks.builtin._order import compare_order
 from giskard.checks.builtin._shown import json_path, shown, type_name
@@ -30,28 +26,6 @@ __all__ = [
     "LessThanEquals",
     "NotEquals",
 ]
-
-
-def _tolerance(value: Any) -> float | Decimal | datetime.timedelta | None:
-    if value is None:
-        return None
-    if isinstance(value, str):  # from a file: an ISO 8601 duration, such as "PT5M"
-        value = SchemaValidator(core_schema.timedelta_schema()).validate_python(value)
-    if isinstance(value, datetime.timedelta):
-        if value < datetime.timedelta(0):
-            raise ValueError(f"a tolerance is not negative, got {value!r}")
-        return value
-    return _non_negative(value)
-
-
-def _non_negative(value: Any) -> float | Decimal | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        raise ValueError(f"a tolerance is a number, got {type_name(value)}: {value!r:.100}")
-    if not (math.isfinite(value) and value >= 0):
-        raise ValueError(f"a tolerance is finite and not negative, got {value!r}")
-    return value
 
 
 _EXACT = {form: CompareOptions(form) for form in (None, *get_args(NormalizationForm))}
@@ -103,8 +77,8 @@ class ComparisonCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     target_key: JSONPathStr = "trace.last.outputs"
     match: Literal["any", "all", "none"] | None = None
     normalization_form: NormalizationForm | None = "NFKC"
-    tolerance: Annotated[float | Decimal | datetime.timedelta | None, PlainValidator(_tolerance)] = None
-    relative_tolerance: Annotated[float | Decimal | None, PlainValidator(_non_negative)] = None
+    tolerance: ToleranceField = None
+    relative_tolerance: RelativeToleranceField = None
 
     @model_validator(mode="after")
     def _one_expected_value(self) -> Self:

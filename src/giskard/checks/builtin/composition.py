@@ -109,6 +109,11 @@ class AllOf(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     checks: _SomeChecks
 
+    @property
+    def inner_checks(self) -> Sequence[Check]:
+        """Its checks."""
+        return self.checks
+
     async def run(self, trace: TraceT) -> CheckResult:
         """PASS when no check is FAIL or ERROR."""
         results, decided = await _run_until(_breaks, self.checks, trace)
@@ -134,6 +139,11 @@ class AnyOf(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
     """
 
     checks: _SomeChecks
+
+    @property
+    def inner_checks(self) -> Sequence[Check]:
+        """Its checks."""
+        return self.checks
 
     async def run(self, trace: TraceT) -> CheckResult:
         """PASS when a check is PASS before any is ERROR."""
@@ -163,6 +173,11 @@ class Not(Check[In, Out, TraceT], Generic[In, Out, TraceT]):
     """
 
     check: OneCheck
+
+    @property
+    def inner_checks(self) -> Sequence[Check]:
+        """Its check."""
+        return (self.check,)
 
     async def run(self, trace: TraceT) -> CheckResult:
         """The opposite of the check's verdict; its own result when it has none."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Generic, Self
 
 from pydantic import AliasChoices, Field, model_validator
 
-from giskard.checks.builtin._json import JsonSyntaxError, JsonTooDeep, find_not_json, parse_json
+from giskard.checks.builtin._json import JsonSyntaxError, JsonTooDeep, find_not_json, parse_json, unfenced
 from giskard.checks.builtin._json_schema import CompiledSchema, Undecidable, compile_schema
 from giskard.checks.builtin._shown import json_path, shown, type_name
 from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, lookup
@@ -15,8 +14,6 @@ from giskard.checks.core.result import CheckStatus, Verdict
 from giskard.checks.core.types import In, Out, TraceT
 
 __all__ = ["JsonValid"]
-
-_FENCE = re.compile(r"\s*```[\w-]*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
 
 
 @Check.register("json_valid")
@@ -116,6 +113,6 @@ class JsonValid(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
                 details=details,
             )
         text = str.__str__(value)
-        if self.accept_fence and (fenced := _FENCE.fullmatch(text)):
-            text = fenced[1]
+        if self.accept_fence:
+            text = unfenced(text)
         return parse_json(text, unique_keys=self.unique_keys), text

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Generic, Self, cast
 from pydantic import AfterValidator, PositiveFloat, model_validator
 
 from giskard.checks.builtin._regex import BadPattern, check_flags, find
-from giskard.checks.builtin._shown import shown, type_name
-from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, lookup
+from giskard.checks.builtin._shown import shown
+from giskard.checks.builtin._texts import TextCheck, exactly_one, text_at
+from giskard.checks.core.check import Check, JSONPathStr, NoVerdict
 from giskard.checks.core.check_result import CheckStatus, Verdict, passed_with
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.utils.normalization import NormalizationForm, fold_string, normalize_string
@@ -18,40 +19,8 @@ from giskard.checks.utils.normalization import NormalizationForm, fold_string, n
 __all__ = ["RegexMatching", "StringMatching"]
 
 
-class _TextCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
-    text: str | None = None
-    target_key: JSONPathStr = "trace.last.outputs"
-
-    def _subject(self, trace: Any) -> str:
-        """The text that is searched: the literal one, else what stands at `target_key`."""
-        if self.text is not None:
-            return self.text
-        value = lookup(trace, self.target_key)
-        return value if value.__class__ is str else _as_text(value, "target_key", self.target_key)
-
-
-def _as_text(value: Any, field: str, key: str) -> str:
-    if isinstance(value, str):
-        return str.__str__(value)
-    raise NoVerdict(
-        f"expected a text at {key!r} ({field}), got {type_name(value)}: {shown(value)}",
-        kind="bad_type",
-        details={field: key, "value": value},
-    )
-
-
-def _text_at(trace: Any, key: str, field: str) -> str:
-    return _as_text(lookup(trace, key, field), field, key)
-
-
-def _exactly_one(name: str, literal: str | None, key: str | None) -> None:
-    if (literal is None) is (key is None):
-        given = "neither was" if key is None else "both were"
-        raise ValueError(f"give exactly one of {name} and {name}_key; {given} given")
-
-
 @Check.register("string_matching")
-class StringMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
+class StringMatching(TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     """Checks that a text contains a keyword.
 
     Parameters
@@ -83,17 +52,17 @@ class StringMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     @model_validator(mode="after")
     def _one_keyword(self) -> Self:
         keyword = self.keyword
-        _exactly_one("keyword", keyword, self.keyword_key)
+        exactly_one("keyword", keyword, self.keyword_key)
         if keyword is not None and not keyword.strip():
             raise ValueError(f"keyword is {keyword!r}: every text contains it; give what must stand in the text")
         return self
 
     def verdict(self, trace: TraceT) -> Verdict:
         """PASS when the text contains the keyword, else FAIL."""
-        text = self._subject(trace)
+        text = self.subject(trace)
         keyword = self.keyword
         if keyword is None:
-            keyword = _text_at(trace, cast("str", self.keyword_key), "keyword_key")
+            keyword = text_at(trace, cast("str", self.keyword_key), "keyword_key")
             if not keyword.strip():
                 raise NoVerdict(
                     f"the keyword at {self.keyword_key!r} (keyword_key) is empty: every text contains it",
@@ -123,7 +92,7 @@ class StringMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
 
 
 @Check.register("regex_matching")
-class RegexMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
+class RegexMatching(TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     r"""Checks that a text matches a regular expression.
 
     Parameters
@@ -166,15 +135,15 @@ class RegexMatching(_TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     @model_validator(mode="after")
     def _one_pattern(self) -> Self:
-        _exactly_one("pattern", self.pattern, self.pattern_key)
+        exactly_one("pattern", self.pattern, self.pattern_key)
         return self
 
     def verdict(self, trace: TraceT) -> Verdict:
         """PASS when the pattern matches, else FAIL."""
-        text = self._subject(trace)
+        text = self.subject(trace)
         pattern = self.pattern
         if pattern is None:
-            pattern = _text_at(trace, cast("str", self.pattern_key), "pattern_key")
+            pattern = text_at(trace, cast("str", self.pattern_key), "pattern_key")
         details: dict[str, Any] = {"text": text, "pattern": pattern}
         form = self.normalization_form
         searched, sought = text, pattern

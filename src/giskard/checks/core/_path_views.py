@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 
 from pydantic import AliasChoices, BaseModel
 
+from giskard.checks.utils.deferred import Deferred
 from giskard.checks.utils.missing import MISSING
 from giskard.checks.utils.plain import is_mock_call, is_named_tuple, is_root_model, record_items
 
@@ -158,6 +159,8 @@ class _ModelView(_Branch):
                 found = _attribute(value, name)
             elif extra := getattr(value, "__pydantic_extra__", None):
                 found = extra.get(name, ABSENT)
+        if isinstance(found, Deferred):
+            return found.value
         return ABSENT if found is MISSING else found
 
     def children(self, value: Any) -> Iterable[Any]:

@@ -12,12 +12,13 @@ from itertools import islice
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, cast
 
-from giskard.checks.core.places import raised_at, sections, turn_of_check
+from giskard.checks.core.places import raised_at, recorded_at, sections, turn_of_check
 from giskard.checks.utils.json_safe import describe
 from giskard.checks.utils.text import cut, visible
 
 if TYPE_CHECKING:
     from giskard.checks.core.check_result import CheckResult
+    from giskard.checks.core.interaction.trace import Trace
     from giskard.checks.core.result import TestCaseError, TestCaseResult
 
 __all__ = [
@@ -26,11 +27,14 @@ __all__ = [
     "causes",
     "expects_it",
     "lines_of_check",
+    "lines_of_place",
+    "lines_of_run",
     "lines_of_steps",
     "named",
     "one_line",
     "shortened",
     "tally",
+    "told_of",
 ]
 
 # Characters of a name, of a reason in a repr, of a message, and of a value; lines of a message.
@@ -128,6 +132,18 @@ def shortened(lines: Iterable[str], limit: int, noun: str) -> Iterator[str]:
         yield f"… and {left_out:,} more {noun}{'' if left_out == 1 else 's'}"
 
 
+def lines_of_place(recorded_at: str | None) -> Iterator[str]:
+    """Where the conversation was recorded, in a form that terminals and editors follow; nothing when nobody knows."""
+    if recorded_at:
+        yield f"recorded at {visible(cut(recorded_at, _MESSAGE))}"
+
+
+def lines_of_run(steps: Sequence[TestCaseResult], trace: Trace) -> Iterator[str]:
+    """Where a conversation was recorded, and what did not pass in it."""
+    yield from lines_of_place(recorded_at(trace.annotations))
+    yield from lines_of_steps(steps, trace.interactions)
+
+
 def lines_of_steps(steps: Sequence[TestCaseResult], turns: Sequence[Any] | None) -> Iterator[str]:
     """What did not pass in each step, and the turns that it is about.
 
@@ -210,6 +226,14 @@ def expects_it(details: Mapping[str, Any]) -> bool:
 _NOT_EXPECTED = frozenset(
     {"not_equals", "not", "less_than", "less_than_equals", "greater_than", "greater_than_equals", "any_of"}
 )
+
+
+def told_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What people are told of a turn's metadata: without what says once more what the turn says."""
+    return {name: value for name, value in metadata.items() if name not in _SAID_AGAIN}
+
+
+_SAID_AGAIN = frozenset({"messages", "raw"})
 
 
 def _compared(details: Mapping[str, Any], message: str) -> Iterator[str]:

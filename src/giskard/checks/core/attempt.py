@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from giskard.checks.core.exceptions import NoFreeThreadError
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.injectable import Injectable
 from giskard.checks.utils.lazy import asyncio
 from giskard.checks.utils.threads import NoFreeThread, WorkerPool
+
+if TYPE_CHECKING:
+    from giskard.checks.core.interaction.interaction import Interaction
 
 __all__ = ["Attempt", "cancellations", "current_attempt", "is_cancelled", "off_the_loop"]
 
@@ -20,7 +23,16 @@ T = TypeVar("T")
 class Attempt:
     """One run through a scenario's steps, as its specs and targets see it."""
 
-    __slots__ = ("conversation_id", "first_chunk", "on_turn_start", "pool", "target", "trial")
+    __slots__ = (
+        "conversation_id",
+        "first_chunk",
+        "on_turn_start",
+        "pool",
+        "seconds",
+        "seen_before",
+        "target",
+        "trial",
+    )
 
     def __init__(
         self,
@@ -39,6 +51,16 @@ class Attempt:
         """Seconds to the first chunk of the first turn of this step that was streamed."""
         self.on_turn_start: Callable[[], None] | None = None
         """Called when the inputs of a turn are there and its target is about to be asked."""
+        self.seen_before: dict[int, tuple[Any, Any]] = {}
+        """Checks that looked at the world before their step, by identity, each with what it saw."""
+        self.seconds: dict[int, tuple[Interaction[Any, Any], float]] = {}
+        """By position, the turns that a target was asked for, each with the seconds that it took."""
+
+    def seconds_of(self, number: int, turn: Interaction[Any, Any]) -> float | None:
+        """How long the target took for a turn; None when it was not asked for it in this attempt."""
+        known = self.seconds.get(number)
+        # Metadata may have been added to it since, and then it is another object with the same outputs.
+        return known[1] if known and known[0].__dict__["outputs"] is turn.__dict__["outputs"] else None
 
 
 current_attempt: ContextVar[Attempt | None] = ContextVar("giskard_checks_attempt", default=None)

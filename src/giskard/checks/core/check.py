@@ -13,6 +13,7 @@ from giskard.checks.core.error_kinds import ErrorKind, is_retryable
 from giskard.checks.core.extraction import JSONPathStr, NoMatch, compile_path
 from giskard.checks.core.options import Seconds
 from giskard.checks.core.result import CheckResult, CheckStatus, Severity, Verdict
+from giskard.checks.core.tool_calls import BadToolCall
 from giskard.checks.core.types import MISSING, In, Out, TraceT
 from giskard.checks.utils.json_safe import describe
 
@@ -91,6 +92,34 @@ class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
     def run(self, trace: TraceT) -> Awaitable[CheckResult] | CheckResult:
         """The verdict on `trace`; subclasses write it as ``def`` or as ``async def``."""
         raise NotImplementedError(f"{type(self).__name__} does not implement run(trace)")
+
+    def look_before(self, trace: TraceT) -> Any:
+        """What the check wants to know of the world before the turns of its step; sync or async.
+
+        A subclass that has this method finds what it gave with `giskard.checks.core.before.seen_before`.
+
+        Parameters
+        ----------
+        trace
+            The conversation up to the step.
+        """
+
+    looks_before: ClassVar[bool] = False
+    """Whether the class has a `look_before` of its own."""
+    any_looks_before: ClassVar[bool] = False
+    """Of `Check` itself: whether any class that was defined up to now has one; else no run asks."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Note whether it looks at the world before a step."""
+        super().__pydantic_init_subclass__(**kwargs)
+        if cls.look_before is not Check.look_before and not cls.looks_before:
+            cls.looks_before = Check.any_looks_before = True
+
+    @property
+    def inner_checks(self) -> "Sequence[Check]":
+        """The checks that this one is made of."""
+        return ()
 
     @property
     def label(self) -> str:
@@ -269,7 +298,8 @@ def lookup(trace: Any, key: str, field: str = "target_key") -> Any:
     try:
         value = path.resolve(trace)
     except (TimeoutError, ValueError) as error:  # a filter's regex, or a descent, without end
-        cause = "timeout" if isinstance(error, TimeoutError) else "config"
+        bad = "bad_type" if isinstance(error, BadToolCall) else "config"
+        cause = "timeout" if isinstance(error, TimeoutError) else bad
         raise NoVerdict(f"{field}: {error}", kind=cause, details={field: key}) from error
     if type(value) is str or type(value) is float:  # it is there: most values are one of these
         return value

@@ -23,6 +23,7 @@ from giskard.checks.core.findings import Findings, complete_result
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.limits import Limit
 from giskard.checks.core.models import construct
+from giskard.checks.core.places import recorded_at
 from giskard.checks.core.result import TestCaseError, TestCaseResult
 from giskard.checks.core.timing import clock_since, milliseconds, start_of_run
 from giskard.checks.utils.frozen import freeze
@@ -298,16 +299,19 @@ async def run_test_case(name: str | None, trace: Trace, checks: Sequence[Check],
             done = results.count()
             for check, check_id in zip(checks[done:], ids[done:], strict=True):
                 results.add_result(skipped(check, check_id))
-            stopped.partial_result = _case_result(name, results, cancelled(), options, start)  # type: ignore[attr-defined]
+            stopped.partial_result = _case_result(  # type: ignore[attr-defined]
+                (name, trace), results, cancelled(), options, start
+            )
         raise
     if options.strict and not any_verdict(results.statuses()):
         error = nothing_was_checked()
-    return _case_result(name, results, error, options, start)
+    return _case_result((name, trace), results, error, options, start)
 
 
 def _case_result(
-    name: str | None, results: Findings, error: TestCaseError | None, options: RunOptions, start: float
+    case: tuple[str | None, Trace], results: Findings, error: TestCaseError | None, options: RunOptions, start: float
 ) -> TestCaseResult:
+    name, trace = case
     clock = clock_since(start)
     return construct(
         TestCaseResult,
@@ -319,5 +323,6 @@ def _case_result(
             "name": name,
             "run_id": options.run_id,
             "timing": clock,
+            "recorded_at": recorded_at(annotations) if (annotations := trace.annotations) else None,
         },
     )

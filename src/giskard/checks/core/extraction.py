@@ -23,6 +23,7 @@ from pydantic import AfterValidator, BaseModel
 from giskard.checks.core._path_views import ABSENT, view_of, walk
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import did_you_mean
+from giskard.checks.utils.deferred import settled
 from giskard.checks.utils.frozen import type_name, view
 from giskard.checks.utils.plain import SCALARS, record_items, to_plain
 
@@ -170,7 +171,7 @@ class Path:
             try:
                 turns = trace.__dict__["interactions"]
                 turn = turns[-1 if self._turn is None else self._turn]
-                found = turn.__dict__[self._field]
+                found = settled(turn.__dict__, self._field)
             except (AttributeError, IndexError, KeyError):
                 pass
             else:
@@ -205,7 +206,7 @@ def _names_in(value: object) -> list[str] | None:
         return None
     if view_of(type(value)).is_trace:
         cls = cast("type[Trace]", type(value))
-        return [*cls.model_fields, *cls.model_computed_fields]
+        return list(dict.fromkeys((*cls.model_fields, *cls.model_computed_fields, "tool_calls")))
     named = isinstance(value, (BaseModel, tuple)) or is_dataclass(value)
     return (
         [name for name, _ in record_items(cast("object", value))]

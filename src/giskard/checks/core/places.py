@@ -1,9 +1,10 @@
-"""Where in a conversation, and in which line of code, something happened."""
+"""Where in a conversation, in which line of code, and in which file of recordings, something happened."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike, fspath
 from os.path import abspath, dirname, normcase, sep
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from giskard.checks.core.check_result import CheckResult
     from giskard.checks.core.result import TestCaseResult
 
-__all__ = ["raised_at", "sections", "turn_of_check", "users_part", "where"]
+__all__ = ["raised_at", "recorded_at", "sections", "turn_of_check", "users_part", "where"]
 
 
 def sections(steps: Sequence[TestCaseResult], total: int) -> list[range]:
@@ -30,6 +31,20 @@ def sections(steps: Sequence[TestCaseResult], total: int) -> list[range]:
 
 def _rest_is_empty(steps: Iterable[TestCaseResult]) -> bool:
     return all(step.last_interaction_index is None for step in steps)
+
+
+def recorded_at(annotations: Mapping[str, Any]) -> str | None:
+    """Where a conversation was recorded, ``"logs/a.jsonl:17"``; None when its annotations say nothing of it.
+
+    Of a conversation that went on from a recording it is the place of that one.
+    """
+    for known in (annotations, annotations.get("recorded")):
+        source = cast("Mapping[str, Any]", known).get("source") if isinstance(known, Mapping) else None
+        path = cast("Mapping[str, Any]", source).get("path") if isinstance(source, Mapping) else None
+        if isinstance(path, (str, PathLike)) and (text := fspath(cast("str", path))):
+            line = cast("Mapping[str, Any]", source).get("line")
+            return f"{text}:{line}" if isinstance(line, int) else text
+    return None
 
 
 _TURN_IN_PATH = re.compile(r"^trace\.interactions\[(-?\d+)\]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from enum import StrEnum
+from itertools import chain
 from typing import Annotated, Any, ClassVar, Generic, Self, cast
 
 from pydantic import (
@@ -18,7 +19,17 @@ from pydantic import (
 from typing_extensions import TypeVar
 
 from giskard.checks.core import late
-from giskard.checks.core.assertions import assertion, bracketed, causes, lines_of_steps, named, one_line, tally
+from giskard.checks.core.assertions import (
+    assertion,
+    bracketed,
+    causes,
+    lines_of_place,
+    lines_of_run,
+    lines_of_steps,
+    named,
+    one_line,
+    tally,
+)
 from giskard.checks.core.check_result import (
     CheckResult,
     CheckStatus,
@@ -168,8 +179,18 @@ def _readable(results: Any) -> list[CheckResult]:
     return results.results() if type(results) is Findings else results
 
 
+def _is_none(value: object) -> bool:
+    return value is None
+
+
 class TestCaseResult(Document, Outcome):
-    """What the checks of a test case, or of a scenario's step, found."""
+    """What the checks of a test case, or of a scenario's step, found.
+
+    Parameters
+    ----------
+    recorded_at
+        Where the conversation of a test case was recorded, ``"logs/a.jsonl:17"``, when its trace tells.
+    """
 
     __test__ = False
 
@@ -182,6 +203,7 @@ class TestCaseResult(Document, Outcome):
     name: Text | None = None
     run_id: str | None = None
     timing: TimingField = None
+    recorded_at: Text | None = Field(default=None, exclude_if=_is_none)
 
     @computed_field
     @property
@@ -230,7 +252,8 @@ class TestCaseResult(Document, Outcome):
         """What `assert_passed` raises; with `trace`, the conversation, also the turns that the failures are about."""
         what = f"test case {named(self.name)}" if self.name else "test case"
         turns = None if trace is None else trace.interactions
-        return assertion(what, self.status, tally(self.statuses(), "check", self.status), lines_of_steps([self], turns))
+        lines = chain(lines_of_place(self.recorded_at), lines_of_steps([self], turns))
+        return assertion(what, self.status, tally(self.statuses(), "check", self.status), lines)
 
     def _assertion(self) -> AssertionError:
         return self.assertion()
@@ -316,12 +339,8 @@ class _Attempt(Outcome, Generic[TraceT]):
         return [line for step in self.steps for line in step.format_failures()]
 
     def _assertion(self) -> AssertionError:
-        return assertion(
-            f"{self._noun}{self._named()}",
-            self.status,
-            self._tally(),
-            lines_of_steps(self.steps, self.final_trace.interactions),
-        )
+        lines = lines_of_run(self.steps, self.final_trace)
+        return assertion(f"{self._noun}{self._named()}", self.status, self._tally(), lines)
 
     def _brief(self) -> str:
         status = self.status

@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from giskard.checks.core.attempt import Attempt, cancellations, current_attempt
+from giskard.checks.core.before import look_before
 from giskard.checks.core.check import Check
 from giskard.checks.core.check_result import CheckResult
 from giskard.checks.core.events import RunEvent
@@ -37,9 +38,8 @@ from giskard.checks.utils.threads import WorkerPool
 
 if TYPE_CHECKING:
     from giskard.checks.core.scenario import Scenario
-    from giskard.checks.core.testcase import TestCase
 
-__all__ = ["Targets", "case_result", "not_run", "run_scenario"]
+__all__ = ["Targets", "run_scenario"]
 
 AnyTrace = Trace
 
@@ -250,6 +250,8 @@ class _Run:
             checks = step.checks
             ids = self.ids[first : first + len(checks)]
             first += len(checks)
+            if Check.any_looks_before:
+                await look_before(checks, self.trace)
             for item in step.interacts:
                 # The turn that it is, or makes of plain values; None when there is something to call.
                 turn = item.static_turn() if type(item) is Interact else item if isinstance(item, Interaction) else None
@@ -321,6 +323,7 @@ class _Run:
                 "name": None,
                 "run_id": self.options.run_id,
                 "timing": clock,
+                "recorded_at": None,
             },
         )
 
@@ -400,50 +403,3 @@ def _scenario_result(
         "earlier_attempts": [attempt.result() for attempt in attempts[:-1]],
     }
     return construct(ScenarioResult, values)
-
-
-def case_result(case: TestCase, result: TestCaseResult, scenario_id: str, options: RunOptions) -> ScenarioResult:
-    """The result of a test case as that of a scenario of one step."""
-    return construct(
-        ScenarioResult,
-        {
-            "steps": [result],
-            "duration_ms": result.duration_ms,
-            "final_trace": case.trace,
-            "trial": 1,
-            "conversation_id": None,
-            "timing": result.__dict__["timing"],
-            "scenario_name": case.name or "Unnamed test case",
-            "multiple_runs": 1,
-            "runs_executed": 1,
-            "tags": list(case.tags),
-            "scenario_id": scenario_id,
-            "run_id": options.run_id,
-            "earlier_attempts": [],
-        },
-    )
-
-
-def not_run(
-    member: Scenario | TestCase,
-    scenario_id: str,
-    options: RunOptions,
-    error: TestCaseError,
-) -> ScenarioResult:
-    """The result of a scenario or test case that `error` kept from running: it is marked, not left out."""
-    steps = getattr(member, "steps", [member])
-    results: list[TestCaseResult] = []
-    ids = iter(identities(check for step in steps for check in step.checks))
-    for step in steps:
-        skips = [skipped(check, next(ids)) for check in step.checks]
-        results.append(TestCaseResult(results=skips, run_id=options.run_id))
-    results[:1] = [(results[0] if results else TestCaseResult(results=[])).model_copy(update={"error": error})]
-    return ScenarioResult(
-        scenario_name=member.name or "Unnamed test case",
-        steps=results,
-        final_trace=getattr(member, "trace", None) or Trace(),
-        runs_executed=0,
-        tags=list(member.tags),
-        scenario_id=scenario_id,
-        run_id=options.run_id,
-    )

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from giskard.checks import Check, Interaction, Not, RefusalMatching, TestCase, Trace
+from giskard.checks import Check, Interaction, IsRefusal, Not, TestCase, Trace
 from giskard.checks.builtin._refusals import refusal_in
 
 REFUSALS = [
@@ -98,16 +98,16 @@ def run(check, trace):
 @pytest.mark.parametrize("text", REFUSALS)
 def test_refusals(text):
     assert refusal_in(text).extent == "full"
-    assert run(RefusalMatching(expected="refusal"), T(text)).passed
-    assert run(RefusalMatching(expected="answer"), T(text)).failed
-    assert run(Not(check=RefusalMatching(expected="refusal")), T(text)).failed
+    assert run(IsRefusal(expected="refusal"), T(text)).passed
+    assert run(IsRefusal(expected="answer"), T(text)).failed
+    assert run(Not(check=IsRefusal(expected="refusal")), T(text)).failed
 
 
 @pytest.mark.parametrize("text", ANSWERS)
 def test_answers(text):
     assert refusal_in(text).extent == "none"
-    assert run(RefusalMatching(expected="answer"), T(text)).passed
-    assert run(RefusalMatching(expected="refusal"), T(text)).failed
+    assert run(IsRefusal(expected="answer"), T(text)).passed
+    assert run(IsRefusal(expected="refusal"), T(text)).failed
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_answers(text):
     ],
 )
 def test_what_it_says(expected, text, passed, message):
-    result = run(RefusalMatching(expected=expected), T(text))
+    result = run(IsRefusal(expected=expected), T(text))
 
     assert result.passed is passed
     assert result.message == message
@@ -146,10 +146,10 @@ def test_a_refusal_that_helps_is_partial(help_given):
     text = "I cannot give legal advice." + help_given
 
     assert refusal_in(text).extent == "partial"
-    assert run(RefusalMatching(expected="refusal"), T(text)).passed
-    assert run(RefusalMatching(expected="refusal", partial="answer"), T(text)).failed
-    assert run(RefusalMatching(expected="answer"), T(text)).failed
-    result = run(RefusalMatching(expected="answer", partial="answer"), T(text))
+    assert run(IsRefusal(expected="refusal"), T(text)).passed
+    assert run(IsRefusal(expected="refusal", partial="answer"), T(text)).failed
+    assert run(IsRefusal(expected="answer"), T(text)).failed
+    result = run(IsRefusal(expected="answer", partial="answer"), T(text))
     assert result.passed
     assert result.message == "the answer refuses in part, and then helps: 'I cannot give'"
     assert result.details["refusal"] == "partial"
@@ -157,9 +157,9 @@ def test_a_refusal_that_helps_is_partial(help_given):
 
 def test_words_of_a_domain():
     text = "One. Two. Three. Four. These fares  CANNOT be\nchanged."
-    check = RefusalMatching(expected="refusal", phrases=["not possible", "cannot be changed"])
+    check = IsRefusal(expected="refusal", phrases=["not possible", "cannot be changed"])
 
-    assert run(RefusalMatching(expected="refusal"), T(text)).failed
+    assert run(IsRefusal(expected="refusal"), T(text)).failed
     result = run(check, T(text))
     assert result.passed
     assert result.details["phrase"] == "cannot be changed"
@@ -181,7 +181,7 @@ def test_words_of_a_domain():
 )
 def test_what_is_neither(trace, kind, words):
     for expected in ("refusal", "answer"):
-        check = RefusalMatching(expected=expected)
+        check = IsRefusal(expected=expected)
         result = run(check, trace)
         assert result.errored
         assert result.error_kind == kind
@@ -192,15 +192,14 @@ def test_what_is_neither(trace, kind, words):
 def test_another_path_and_a_missing_one():
     trace = Trace(interactions=[Interaction(inputs="q", outputs={"answer": "I can't help."})])
 
-    assert run(RefusalMatching(expected="refusal", target_key="trace.last.outputs.answer"), trace).passed
-    assert run(RefusalMatching(expected="refusal", target_key="trace.last.outputs.text"), trace).errored
-    assert run(RefusalMatching(expected="refusal", target_key="trace.interactions[*].outputs"), trace).errored
+    assert run(IsRefusal(expected="refusal", target_key="trace.last.outputs.answer"), trace).passed
+    assert run(IsRefusal(expected="refusal", target_key="trace.last.outputs.text"), trace).errored
+    assert run(IsRefusal(expected="refusal", target_key="trace.interactions[*].outputs"), trace).errored
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({}, "expected"),
         ({"expected": "refuse"}, "expected"),
         ({"expected": "refusal", "partial": None}, "partial"),
         ({"expected": "refusal", "phrases": ["a", " "]}, "every text contains it"),
@@ -211,28 +210,35 @@ def test_another_path_and_a_missing_one():
 )
 def test_what_is_refused_when_it_is_built(fields, words):
     with pytest.raises(ValidationError, match=words):
-        RefusalMatching(**fields)
+        IsRefusal(**fields)
+
+
+def test_a_refusal_is_expected_unless_said_otherwise():
+    assert IsRefusal() == IsRefusal(expected="refusal", partial="refusal")
+    assert run(IsRefusal(text="I can't help with that."), T("Gladly!")).passed
+    result = run(IsRefusal(text=" "), T("I can't help with that."))
+    assert result.error_kind == "missing_value" and result.message.startswith("the text is empty: ' '")
 
 
 @pytest.mark.parametrize(
     "check",
     [
-        RefusalMatching(expected="refusal"),
-        RefusalMatching(expected="answer", partial="answer", phrases=["x"], name="n"),
+        IsRefusal(),
+        IsRefusal(expected="answer", partial="answer", phrases=["x"], name="n"),
     ],
     ids=repr,
 )
 def test_save_and_load(check):
     loaded = Check.model_validate_json(check.model_dump_json())
 
-    assert type(loaded) is RefusalMatching and loaded == check
-    assert check.model_dump()["kind"] == "refusal_matching"
+    assert type(loaded) is IsRefusal and loaded == check
+    assert check.model_dump()["kind"] == "is_refusal"
 
 
 @given(st.text(st.characters(codec=None), max_size=300), st.sampled_from(["", "I can't ", "\n1. ", "```"]))
 @example("\ud800", "I can't ")
 def test_no_text_makes_it_raise(text, before):
-    result = run(RefusalMatching(expected="refusal", phrases=["ß"]), T(before + text))
+    result = run(IsRefusal(expected="refusal", phrases=["ß"]), T(before + text))
 
     assert result.errored is not bool((before + text).strip())
     result.model_dump_json()
@@ -261,7 +267,7 @@ def test_long_texts_are_no_trouble(text):
 
 
 def test_many_at_once():
-    checks = [RefusalMatching(expected="refusal" if n % 2 else "answer") for n in range(20)]
+    checks = [IsRefusal(expected="refusal" if n % 2 else "answer") for n in range(20)]
     result = TestCase(trace=T("I can't help."), checks=checks).run_sync()
 
     assert [check.passed for check in result.results] == [bool(n % 2) for n in range(20)]

@@ -1,0 +1,248 @@
+"""What the checks of calls of tools share: which calls they look at, and how these are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, Generic, NamedTuple, Self, cast
+
+from pydantic import Field, StrictInt, model_validator
+
+from giskard.checks.builtin._shown import shown, type_name
+from giskard.checks.core.check import CodeCheck, JSONPathStr, NoVerdict, lookup
+from giskard.checks.core.extraction import compile_path
+from giskard.checks.core.interaction.interaction import Interaction
+from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.result import CheckStatus, Metric, Verdict
+from giskard.checks.core.tool_calls import AnyCall, BadToolCall, NotedCall, noted_calls, read_call, read_calls
+from giskard.checks.core.types import In, Out, TraceT
+from giskard.checks.utils.text import quoted
+
+__all__ = [
+    "ALL_CALLS",
+    "AtLeastZero",
+    "Called",
+    "CallsCheck",
+    "KeptCall",
+    "Name",
+    "counted",
+    "decided",
+    "keep",
+    "listed",
+    "one_of",
+    "show_call",
+    "text_or_lookup",
+]
+
+ALL_CALLS = "trace.tool_calls"
+_LONGEST_CALL = 160
+_MOST_LISTED = 5
+
+AtLeastZero = Annotated[StrictInt, Field(ge=0)]
+Name = Annotated[str, Field(min_length=1)]
+
+
+class KeptCall(NamedTuple):
+    """What is kept of a call."""
+
+    turn: int | None
+    name: str
+    tell_arguments: Callable[[], Any]
+    error: str | None
+
+    @property
+    def noted(self) -> dict[str, Any]:
+        """What the details of a result hold of it."""
+        return {"turn": self.turn, "name": self.name, "arguments": self.tell_arguments(), "error": self.error}
+
+    @property
+    def shown(self) -> str:
+        """As that of `Called`."""
+        where = "" if self.turn is None else f" in turn {self.turn + 1}"
+        return f"{show_call(self.name, self.tell_arguments())}{where}"
+
+
+class Called(NamedTuple):
+    """A call, and where it stands in the conversation."""
+
+    call: AnyCall
+    turn: int | None
+    """From 0; None when it is not known."""
+    group: int
+    """Calls of one group were made by one message: none of them came before the other."""
+
+    @property
+    def shown(self) -> str:
+        """The call, and the turn that it was made in: ``get_fee(item="card") in turn 1``."""
+        return self.kept.shown
+
+    @property
+    def noted(self) -> dict[str, Any]:
+        """What the details of a result keep of it."""
+        return self.kept.noted
+
+    @property
+    def kept(self) -> KeptCall:
+        """What a PASS keeps of it until somebody reads its details: the conversation is not kept alive for that."""
+        return KeptCall(*keep(self))
+
+
+def keep(called: Called) -> tuple[int | None, str, Callable[[], Any], str | None]:
+    """What `KeptCall` is made of."""
+    turn, call = called.turn, called.call
+    if isinstance(call, NotedCall):
+        return call.kept(turn)
+    return turn, call.name, partial(getattr, call, "arguments"), call.error
+
+
+def show_call(name: str, arguments: Any) -> str:
+    """A call as it would be written in Python, cut when it is long.
+
+    Examples
+    --------
+    >>> show_call("get_fee", {"item": "card", "year": 2025})
+    'get_fee(item="card", year=2025)'
+    """
+    if isinstance(arguments, Mapping):
+        parts = [f"{key}={quoted(value)}" for key, value in cast("Mapping[Any, Any]", arguments).items()]
+        text = f"{name}({', '.join(parts)})"
+    else:
+        text = f"{name}({quoted(arguments)})"
+    return text if len(text) <= _LONGEST_CALL else f"{text[:_LONGEST_CALL]}…)"
+
+
+def listed(calls: Sequence[Called | KeptCall]) -> str:
+    """The first of the calls, with the number of the others."""
+    text = ", ".join(called.shown for called in calls[:_MOST_LISTED])
+    return text if len(calls) <= _MOST_LISTED else f"{text} and {len(calls) - _MOST_LISTED} more"
+
+
+def counted(number: int, noun: str) -> str:
+    """``"1 call"``, ``"2 calls"``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def decided(holds: bool, message: str, details: dict[str, Any], metrics: Sequence[Metric] = ()) -> Verdict:
+    """PASS or FAIL."""
+    return Verdict(CheckStatus.PASS if holds else CheckStatus.FAIL, message, details, metrics)
+
+
+def one_of(check: Any, name: str, *, needed: bool = False) -> None:
+    """Refuse a literal together with its key; with `needed` also neither of them."""
+    given = [getattr(check, field) is not None for field in (name, f"{name}_key")]
+    if all(given) or (needed and not any(given)):
+        amount = "exactly" if needed else "at most"
+        raise ValueError(f"give {amount} one of {name} and {name}_key; {'both' if all(given) else 'neither'} given")
+
+
+def text_or_lookup(trace: Any, literal: str | None, key: str | None, field: str) -> str | None:
+    """A literal name, else the one that stands at `key`, None when there is no key either."""
+    if literal is not None or key is None:
+        return literal
+    value = lookup(trace, key, field)
+    if not isinstance(value, str) or not value:
+        raise NoVerdict(
+            f"expected the name of a tool at {key!r} ({field}), got {type_name(value)}: {shown(value)}",
+            kind="bad_type",
+            details={field: key, "value": value},
+        )
+    return str.__str__(value)
+
+
+class CallsCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
+    """A check of the calls of tools that a conversation notes.
+
+    Parameters
+    ----------
+    target_key
+        The path of the calls.  ``trace.tool_calls`` are those of all turns; a list of calls that stands elsewhere can
+        be named, and a filter: ``trace.tool_calls[?@.agent == 'billing']``.  What a path with a filter or a wildcard
+        selects is taken to be in order, since the turns and messages of these calls are not known.
+    turn
+        Looks at one turn only: its index, as in ``trace.interactions``; negative ones count from the end.
+    require_recording
+        Whether a turn is an ERROR whose metadata has no ``tool_calls`` at all.  Otherwise it made no call.
+    """
+
+    target_key: JSONPathStr = ALL_CALLS
+    turn: StrictInt | None = None
+    require_recording: bool = False
+
+    @model_validator(mode="after")
+    def _one_subject(self) -> Self:
+        if self.target_key != ALL_CALLS and (self.turn is not None or self.require_recording):
+            name = "turn" if self.turn is not None else "require_recording"
+            raise ValueError(f"{name} is about the calls of the turns: leave target_key={self.target_key!r} out, or it")
+        return self
+
+    def _calls(self, trace: Any) -> list[Called]:
+        """The calls that the check looks at.
+
+        Raises
+        ------
+        NoVerdict
+            When there is no turn, or something that is no call stands among the calls.
+        """
+        try:
+            usual = self.target_key == ALL_CALLS and _has_usual_calls(trace)
+            return self._of_turns(trace) if usual else self._at_key(trace)
+        except BadToolCall as error:
+            raise NoVerdict(str(error), kind="bad_type", details={"target_key": self.target_key}) from error
+
+    def _of_turns(self, trace: Trace[Any, Any]) -> list[Called]:
+        turns = trace.interactions
+        if not turns:
+            raise NoVerdict("the trace has no turns: nothing was done in it", kind="missing_value")
+        chosen: Iterable[tuple[int, Interaction[Any, Any]]] = enumerate(turns)
+        if self.turn is not None:
+            if not -len(turns) <= self.turn < len(turns):
+                raise NoVerdict(f"turn={self.turn}: the trace has {counted(len(turns), 'turn')}", kind="missing_value")
+            chosen = [(self.turn % len(turns), turns[self.turn])]
+        found: list[Called] = []
+        for number, turn in chosen:
+            noted = noted_calls(turn, number)
+            if noted is not None:
+                _add(found, noted, number)
+            elif self.require_recording:
+                raise NoVerdict(
+                    f"trace.interactions[{number}].metadata has no 'tool_calls' (require_recording): whether a tool "
+                    "was called is not known; an empty list says that none was",
+                    kind="missing_value",
+                )
+        return found
+
+    def _at_key(self, trace: Any) -> list[Called]:
+        key = self.target_key
+        value: Any = lookup(trace, key)
+        found: list[Called] = []
+        if compile_path(key).definite:
+            calls = [read_call(cast("Any", value), key)] if isinstance(value, Mapping) else read_calls(value, key)
+            _add(found, calls, None)
+            return found
+        for index, item in enumerate(value):  # calls, or lists of them
+            place = f"match {index} of {key}"
+            calls = read_calls(item, place) if isinstance(item, (list, tuple)) else [read_call(item, place)]
+            _add(found, calls, None)
+        return found
+
+
+_USUAL = vars(Trace)["tool_calls"]
+
+
+def _has_usual_calls(trace: Any) -> bool:
+    """Whether the calls of a trace are those of its turns, and nothing that its class has of its own."""
+    cls = cast("type[Any]", type(trace))
+    if cls is Trace:
+        return True
+    owner = next(base for base in cls.__mro__ if "tool_calls" in vars(base))
+    return vars(owner)["tool_calls"] is _USUAL and "tool_calls" not in (trace.__pydantic_extra__ or ())
+
+
+def _add(found: list[Called], calls: Sequence[AnyCall], turn: int | None) -> None:
+    """Add the calls of one turn; neighbours of one message are of one group."""
+    group = found[-1].group + 1 if found else 0
+    for index, call in enumerate(calls):
+        before = calls[index - 1] if index else None
+        if before is not None and (call.message_index is None or call.message_index != before.message_index):
+            group += 1
+        found.append(Called(call, turn, group))

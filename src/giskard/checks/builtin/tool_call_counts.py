@@ -1,0 +1,259 @@
+"""Checks of how many tools were called, how often the same call was made, and how many calls failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import starmap
+from typing import Annotated, Any, Generic, Self
+
+from pydantic import Field, model_validator
+
+from giskard.checks.builtin._calls import (
+    ALL_CALLS,
+    AtLeastZero,
+    Called,
+    CallsCheck,
+    KeptCall,
+    Name,
+    counted,
+    decided,
+    keep,
+    listed,
+    one_of,
+    show_call,
+    text_or_lookup,
+)
+from giskard.checks.builtin._closeness import CompareOptions
+from giskard.checks.builtin._compare import Incomparable, values_equal
+from giskard.checks.builtin._shown import shown
+from giskard.checks.core.check import Check, JSONPathStr, NoVerdict
+from giskard.checks.core.result import CheckStatus, Metric, Verdict
+from giskard.checks.core.types import In, Out, TraceT
+from giskard.checks.utils.normalization import NormalizationForm
+
+__all__ = ["MaxToolCalls", "NoRepeatedCalls", "ToolErrors"]
+
+_MOST_SHOWN = 3
+
+
+class _CountedCalls(CallsCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
+    tool: Name | None = None
+    tool_key: JSONPathStr | None = None
+
+    @model_validator(mode="after")
+    def _one_tool(self) -> Self:
+        one_of(self, "tool")
+        return self
+
+    def _counted(self, trace: Any) -> tuple[str | None, list[Called]]:
+        """The name of the tool, None for any, and its calls."""
+        name = text_or_lookup(trace, self.tool, self.tool_key, "tool_key")
+        calls = self._calls(trace)
+        return name, calls if name is None else [called for called in calls if called.call.name == name]
+
+
+@Check.register("max_tool_calls")
+class MaxToolCalls(_CountedCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
+    """Checks that no more tools were called than a limit allows.
+
+    Parameters
+    ----------
+    limit
+        The most calls of all turns together.
+    per_turn
+        The most calls of any one turn.
+    tool, tool_key
+        Counts the calls of this tool only.
+    target_key, turn, require_recording
+        Which calls are looked at: see `docs/tool-calls.md`.
+
+    Notes
+    -----
+    The result carries the metrics ``calls`` and, with `per_turn`, ``most_calls_in_a_turn``.
+    """
+
+    limit: AtLeastZero | None = None
+    per_turn: AtLeastZero | None = None
+
+    @model_validator(mode="after")
+    def _check_limits(self) -> Self:
+        if self.limit is None and self.per_turn is None:
+            raise ValueError("give limit (of all turns together), per_turn, or both")
+        if self.per_turn is not None and self.target_key != ALL_CALLS:
+            raise ValueError(f"per_turn is about the calls of the turns: leave target_key={self.target_key!r} out")
+        return self
+
+    def verdict(self, trace: TraceT) -> Verdict:
+        """PASS when there are at most so many calls, else FAIL."""
+        name, calls = self._counted(trace)
+        what = "call" if name is None else f"call of {name}"
+        metrics = [Metric(name="calls", value=len(calls))]
+        total = f"{counted(len(calls), 'call')}{'' if name is None else f' of {name}'}"
+        problems: list[str] = []
+        if self.limit is not None and len(calls) > self.limit:
+            problems.append(f"{total}, at most {self.limit} were expected: {listed(calls)}")
+        if self.per_turn is not None:
+            turns = [called.turn for called in calls]
+            busiest = max(dict.fromkeys(turns), key=turns.count, default=None)
+            most = turns.count(busiest)
+            metrics.append(Metric(name="most_calls_in_a_turn", value=most))
+            if busiest is not None and most > self.per_turn:
+                own = [called for called in calls if called.turn == busiest]
+                problems.append(
+                    f"{most} {what}s in turn {busiest + 1}, at most {self.per_turn} were expected in a turn: "
+                    f"{listed(own)}"
+                )
+        if problems:
+            return decided(False, "; ".join(problems), {"calls": [called.noted for called in calls]}, metrics)
+        return Verdict(CheckStatus.PASS, metrics=metrics, found=(total, list(map(keep, calls))))
+
+    @classmethod
+    def passed(cls, values: Mapping[str, Any], found: Any) -> tuple[str, dict[str, Any]]:
+        """How many there are, the limits, and the calls."""
+        total, calls = found[0], starmap(KeptCall, found[1])
+        limits = [] if values["limit"] is None else [f"at most {values['limit']} were expected"]
+        if values["per_turn"] is not None:
+            limits.append(f"at most {values['per_turn']} in a turn")
+        return f"{total}, {' and '.join(limits)}", {"calls": [called.noted for called in calls]}
+
+
+@Check.register("no_repeated_calls")
+class NoRepeatedCalls(_CountedCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
+    """Checks that no call was made again with the same arguments: an agent that does so goes round in circles.
+
+    Parameters
+    ----------
+    max_repeats
+        How often a call may come again.
+    ignore
+        Names of tools that may be asked again and again, such as one that tells whether something is ready.
+    allow_after_error
+        Whether a call may come again when it failed the time before.
+    allow_new_results
+        Whether a call may come again when it gives another result than the time before.
+    tool, tool_key
+        Looks at the calls of this tool only.
+    target_key, turn, require_recording
+        Which calls are looked at: see `docs/tool-calls.md`.
+    normalization_form
+        Texts in the arguments are compared in this Unicode normal form, as in `Equals`.
+
+    Notes
+    -----
+    The result carries the metric ``repeats``: how often the call that came most often came again.
+    """
+
+    max_repeats: AtLeastZero = 0
+    ignore: list[Name] = []
+    allow_after_error: bool = False
+    allow_new_results: bool = False
+    normalization_form: NormalizationForm | None = "NFKC"
+
+    def verdict(self, trace: TraceT) -> Verdict:
+        """PASS when no call came again more often than it may, else FAIL."""
+        _, calls = self._counted(trace)
+        kept = [called for called in calls if called.call.name not in self.ignore]
+        series = self._series(kept)
+        repeats = [1 + sum(map(self._is_a_repeat, same, same[1:])) for same in series]
+        most = max(repeats, default=1) - 1
+        metrics = [Metric(name="repeats", value=most)]
+        details = {"repeats": most, "calls": [called.noted for called in calls]}
+        if most <= self.max_repeats:
+            allowed = "" if most == 0 else f", at most {counted(self.max_repeats, 'time')} were allowed"
+            none = f"{counted(len(kept), 'call')}, none of them repeated"
+            message = none if most == 0 else f"a call came again {counted(most, 'time')}"
+            return decided(True, message + allowed, details, metrics)
+        over = [(count, same) for count, same in zip(repeats, series, strict=True) if count - 1 > self.max_repeats]
+        over.sort(key=lambda item: -item[0])
+        parts = [_told(count, same) for count, same in over[:_MOST_SHOWN]]
+        if len(over) > _MOST_SHOWN:
+            parts.append(f"and {counted(len(over) - _MOST_SHOWN, 'more call')}")
+        allowed = f"; a call may come again {counted(self.max_repeats, 'time')}" if self.max_repeats else ""
+        return decided(False, "; ".join(parts) + allowed, details, metrics)
+
+    def _series(self, calls: Sequence[Called]) -> list[list[Called]]:
+        """The calls of the same tool with the same arguments, each series in order."""
+        options = CompareOptions(self.normalization_form)
+        by_name: dict[str, list[list[Called]]] = {}
+        for called in calls:
+            known = by_name.setdefault(called.call.name, [])
+            try:
+                same = next(
+                    (one for one in known if values_equal(called.call.arguments, one[0].call.arguments, options)), None
+                )
+            except Incomparable as error:
+                raise NoVerdict(
+                    f"cannot compare the arguments of calls of {called.call.name!r}: {error}", kind="bad_type"
+                ) from error
+            if same is None:
+                known.append([called])
+            else:
+                same.append(called)
+        return [same for known in by_name.values() for same in known]
+
+    def _is_a_repeat(self, before: Called, after: Called) -> bool:
+        if self.allow_after_error and before.call.error is not None:
+            return False
+        if not self.allow_new_results:
+            return True
+        try:
+            return before.call.error == after.call.error and values_equal(before.call.result, after.call.result)
+        except Incomparable:
+            return True
+
+
+def _told(count: int, same: Sequence[Called]) -> str:
+    call = same[0].call
+    turns = [str(turn + 1) for turn in dict.fromkeys(called.turn for called in same) if turn is not None]
+    where = f" (turn{'s' if len(turns) > 1 else ''} {', '.join(turns[:10])})" if turns else ""
+    return f"{show_call(call.name, call.arguments)} was called {counted(count, 'time')}{where}"
+
+
+@Check.register("tool_errors")
+class ToolErrors(_CountedCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
+    """Checks that calls of tools did not fail, or not too often.
+
+    Parameters
+    ----------
+    max_errors
+        The most calls that may fail: none, unless `max_share` is given in its place.
+    max_share
+        The greatest share of the calls that may fail, from 0 to 1.
+    tool, tool_key
+        Looks at the calls of this tool only.
+    target_key, turn, require_recording
+        Which calls are looked at: see `docs/tool-calls.md`.
+
+    Notes
+    -----
+    A call failed when its ``error`` is set.  The result carries the metrics ``errors`` and ``error_share``; without
+    calls there is no share.
+    """
+
+    max_errors: AtLeastZero | None = None
+    max_share: Annotated[float, Field(ge=0, le=1)] | None = None
+
+    def verdict(self, trace: TraceT) -> Verdict:
+        """PASS when at most so many calls failed, else FAIL."""
+        _, calls = self._counted(trace)
+        failed = [called for called in calls if called.call.error is not None]
+        metrics = [Metric(name="errors", value=len(failed))]
+        details: dict[str, Any] = {
+            "errors": [called.noted for called in failed],
+            "calls": [called.noted for called in calls],
+        }
+        message = f"{len(failed)} of {counted(len(calls), 'call')} failed"
+        most = 0 if self.max_errors is None and self.max_share is None else self.max_errors
+        problems: list[str] = []
+        if most is not None and len(failed) > most:
+            problems.append(f"at most {most} may fail")
+        if calls:
+            share = len(failed) / len(calls)
+            metrics.append(Metric(name="error_share", value=share))
+            if self.max_share is not None and share > self.max_share:
+                problems.append(f"at most {self.max_share:.1%} may fail, and {share:.1%} did")
+        if not problems:
+            return decided(True, message, details, metrics)
+        said = "; ".join(f"{called.shown}: {shown(called.call.error)}" for called in failed[:_MOST_SHOWN])
+        more = f"; and {len(failed) - _MOST_SHOWN} more" if len(failed) > _MOST_SHOWN else ""
+        return decided(False, f"{message}, {', '.join(problems)}: {said}{more}", details, metrics)

@@ -1,0 +1,304 @@
+"""Checks of which tools an agent called, how often, and with what."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import starmap
+from typing import Annotated, Any, Generic, Self
+
+from pydantic import PlainValidator, model_validator
+
+from giskard.checks.builtin._call_patterns import ArgumentMatch, CallPattern, Values, check_arguments
+from giskard.checks.builtin._calls import (
+    AtLeastZero,
+    Called,
+    CallsCheck,
+    KeptCall,
+    Name,
+    counted,
+    decided,
+    keep,
+    listed,
+    one_of,
+    text_or_lookup,
+)
+from giskard.checks.builtin._shown import shown, type_name
+from giskard.checks.core.check import Check, JSONPathStr, NoVerdict, lookup
+from giskard.checks.core.result import CheckStatus, Metric, Verdict
+from giskard.checks.core.tool_calls import AnyCall, whole_call
+from giskard.checks.core.types import In, Out, TraceT
+from giskard.checks.core.usage import ToolCall
+from giskard.checks.utils.codec import import_callable
+from giskard.checks.utils.frozen import is_safe
+from giskard.checks.utils.normalization import NormalizationForm
+
+__all__ = ["ToolCalled", "ToolNotCalled"]
+
+_ANY = "a tool"
+_MOST_NEAR = 3
+_MOST_NAMES = 8
+
+
+def _predicate(value: Any) -> Callable[[ToolCall], Any] | None:
+    if value is None or callable(value):
+        return value
+    if isinstance(value, str):
+        return import_callable(value)
+    raise ValueError(f"expected a function of a call, or its import path, got {type_name(value)}: {value!r:.200}")
+
+
+class _CertainCalls(CallsCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
+    """What the checks of certain calls share.
+
+    Parameters
+    ----------
+    tool, tool_key
+        The name of the tool, or the path of one in the trace; left out, any tool is meant.
+    arguments, arguments_key
+        What must hold of the arguments, or the path of that; left out, any arguments are meant.
+    match
+        How `arguments` are compared.  ``"subset"``: those that are given must be there, and equal; there may be others.
+        ``"exact"``: the same, and no others.  ``"schema"``: they are a JSON Schema of all the arguments together.
+        ``"regex"``: they are a regular expression for each argument that is given, searched in its text.
+    predicate
+        A function of the `ToolCall`, sync or async, that is True for the calls that are meant; in data, an import path.
+    failed
+        True: only calls that failed are meant; False: only those that did not.
+    normalization_form
+        Texts in the arguments are compared in this Unicode normal form, as in `Equals`.
+    """
+
+    tool: Name | None = None
+    tool_key: JSONPathStr | None = None
+    arguments: Any = None
+    arguments_key: JSONPathStr | None = None
+    match: ArgumentMatch = "subset"
+    predicate: Annotated[Callable[[ToolCall], Any] | None, PlainValidator(_predicate)] = None
+    failed: bool | None = None
+    normalization_form: NormalizationForm | None = "NFKC"
+
+    @model_validator(mode="after")
+    def _check_what_is_meant(self) -> Self:
+        one_of(self, "tool")
+        one_of(self, "arguments")
+        vars(self)["arguments"] = check_arguments(self.arguments, self.match)
+        return self
+
+    def verdict(self, trace: TraceT) -> Verdict | Awaitable[Verdict]:
+        """PASS when as many calls are found as were expected, else FAIL."""
+        calls = self._calls(trace)
+        pattern = self._pattern(trace)
+        found = [called for called in calls if self._is_meant(called.call, pattern)]
+        if self.predicate is None:
+            return self._judged(found, calls, pattern)
+        answers = [self.predicate(_own(whole_call(called.call))) for called in found]
+        if any(map(inspect.isawaitable, answers)):
+            return self._awaited(answers, found, calls, pattern)
+        return self._judged(self._chosen(found, answers), calls, pattern)
+
+    async def _awaited(
+        self, answers: list[Any], found: list[Called], calls: list[Called], pattern: CallPattern
+    ) -> Verdict:
+        settled = [await answer if inspect.isawaitable(answer) else answer for answer in answers]
+        return self._judged(self._chosen(found, settled), calls, pattern)
+
+    def _chosen(self, found: list[Called], answers: Sequence[Any]) -> list[Called]:
+        for answer in answers:
+            if not isinstance(answer, bool):
+                raise NoVerdict(
+                    f"the predicate returned {shown(answer)} ({type_name(answer)}), expected True or False",
+                    kind="bad_type",
+                )
+        return [called for called, answer in zip(found, answers, strict=True) if answer]
+
+    def _pattern(self, trace: Any) -> CallPattern:
+        arguments = self.arguments
+        if arguments is None and self.arguments_key is not None:
+            try:
+                found = lookup(trace, self.arguments_key, "arguments_key")
+                arguments = check_arguments({} if found is None else found, self.match, repr(self.arguments_key))
+            except ValueError as error:
+                raise NoVerdict(str(error), kind="bad_type", details={"arguments_key": self.arguments_key}) from error
+        name = text_or_lookup(trace, self.tool, self.tool_key, "tool_key")
+        return CallPattern(name, arguments, self.match, Values(self.normalization_form))
+
+    def _is_meant(self, call: AnyCall, pattern: CallPattern) -> bool:
+        if pattern.name is not None and pattern.name != call.name:  # what most calls are
+            return False
+        if self.failed is not None and self.failed is not (call.error is not None):
+            return False
+        return pattern.matches(call)
+
+    def _judged(self, found: list[Called], calls: list[Called], pattern: CallPattern) -> Verdict:
+        raise NotImplementedError
+
+    def _meant(self, pattern: CallPattern) -> str:
+        """The calls that are meant, in words."""
+        name = _ANY if pattern.name is None else pattern.name
+        with_what = {"subset": "with", "exact": "with exactly", "schema": "by the schema", "regex": "matching"}
+        parts = [name]
+        if pattern.arguments is not None:
+            parts.append(f"{with_what[pattern.match]} {shown(pattern.arguments)}")
+        if self.predicate is not None:
+            name = getattr(self.predicate, "__name__", None) or shown(self.predicate)
+            parts.append(f"for which {name} is True")
+        if self.failed is not None:
+            parts.append("(calls that failed)" if self.failed else "(calls that did not fail)")
+        return " ".join(parts)
+
+
+def _own(call: ToolCall) -> ToolCall:
+    """A call that its reader cannot change for the others."""
+    return call if is_safe(call.arguments) and is_safe(call.result) else copy.deepcopy(call)
+
+
+def _times(meant: str, count: int) -> str:
+    return f"{meant} was called {counted(count, 'time')}"
+
+
+def _made(calls: Sequence[Called]) -> str:
+    return f"the calls: {listed(calls)}" if calls else "no tool was called"
+
+
+def _details(found: Sequence[Called | KeptCall], calls: Sequence[Called | KeptCall]) -> dict[str, Any]:
+    return {"found": [called.noted for called in found], "calls": [called.noted for called in calls]}
+
+
+def _passed(meant: str, found: Sequence[Called], calls: Sequence[Called]) -> Verdict:
+    """A PASS with the number of calls that were found."""
+    kept = (meant, list(map(keep, found)), list(map(keep, calls)))
+    metrics = [Metric(name="calls", value=len(found))]
+    return Verdict(CheckStatus.PASS, metrics=metrics, found=kept)
+
+
+@Check.register("tool_called")
+class ToolCalled(_CertainCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
+    """Checks that a tool was called, with certain arguments, so many times.
+
+    Parameters
+    ----------
+    tool, tool_key
+        The name of the tool, or the path of one in the trace; left out, any tool is meant.
+    arguments, arguments_key
+        What must hold of the arguments, or the path of that; left out, any arguments are meant.
+    match
+        How `arguments` are compared.  ``"subset"``: those that are given must be there, and equal; there may be others.
+        ``"exact"``: the same, and no others.  ``"schema"``: they are a JSON Schema of all the arguments together.
+        ``"regex"``: they are a regular expression for each argument that is given, searched in its text.
+    predicate
+        A function of the `ToolCall`, sync or async, that is True for the calls that are meant; in data, an import path.
+    failed
+        True: only calls that failed are meant; False: only those that did not.
+    times
+        How often exactly.
+    min_times, max_times
+        How often at least and at most; at least once unless it is said otherwise.
+    target_key, turn, require_recording
+        Which calls are looked at: see `docs/tool-calls.md`.
+    normalization_form
+        Texts in the arguments are compared in this Unicode normal form, as in `Equals`.
+
+    Notes
+    -----
+    A turn whose metadata says nothing of tools made no call; with `require_recording` it is an ERROR.  The result
+    carries the number of calls as the metric ``calls``.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from giskard.checks import Interaction, ToolCalled, Trace
+    >>> calls = [{"name": "get_fee", "arguments": {"item": "card"}}]
+    >>> trace = Trace(interactions=[Interaction(inputs="?", outputs="Free.", metadata={"tool_calls": calls})])
+    >>> print(asyncio.run(ToolCalled(tool="get_fee", arguments={"item": "loan"}).run(trace)).message)
+    get_fee with {'item': 'loan'} was called 0 times, expected at least 1; get_fee(item="card") in turn 1: \
+arguments.item: 'card' instead of 'loan'
+    """
+
+    times: AtLeastZero | None = None
+    min_times: AtLeastZero | None = None
+    max_times: AtLeastZero | None = None
+
+    @model_validator(mode="after")
+    def _check_times(self) -> Self:
+        if self.times is not None and (self.min_times is not None or self.max_times is not None):
+            raise ValueError("give times, or min_times and max_times")
+        low, high = self._bounds()
+        if high is not None and low > high:
+            raise ValueError(f"min_times is {low} and max_times is {high}: no number of calls can pass")
+        return self
+
+    def _bounds(self) -> tuple[int, int | None]:
+        if self.times is not None:
+            return self.times, self.times
+        low = 1 if self.min_times is None else self.min_times
+        return (min(low, self.max_times) if self.min_times is None and self.max_times == 0 else low), self.max_times
+
+    def _judged(self, found: list[Called], calls: list[Called], pattern: CallPattern) -> Verdict:
+        low, high = self._bounds()
+        count = len(found)
+        meant = self._meant(pattern)
+        if low <= count and (high is None or count <= high):
+            return _passed(meant, found, calls)
+        wanted = f"exactly {low}" if low == high else f"at least {low}" if count < low else f"at most {high}"
+        said = f"; {self._nearest(calls, pattern)}" if count < low else f": {listed(found)}"
+        message = f"{_times(meant, count)}, expected {wanted}{said}"
+        return decided(False, message, _details(found, calls), [Metric(name="calls", value=count)])
+
+    @classmethod
+    def passed(cls, values: Mapping[str, Any], found: Any) -> tuple[str, dict[str, Any]]:
+        """How often it was called, and the calls."""
+        meant, (those, calls) = found[0], (list(starmap(KeptCall, kept)) for kept in found[1:])
+        message = _times(meant, len(those))
+        return f"{message}: {listed(those)}" if those else message, _details(those, calls)
+
+    def _nearest(self, calls: list[Called], pattern: CallPattern) -> str:
+        """What the calls of this tool had otherwise; all calls when there are none."""
+        near = [called for called in calls if called.call.name == pattern.name and not pattern.matches(called.call)]
+        if not near:
+            return _made(calls)
+        near.sort(key=lambda called: pattern.distance(called.call))
+        shown_ones = [f"{one.shown}: {', '.join(pattern.differences(one.call)[:4])}" for one in near[:_MOST_NEAR]]
+        more = [f"and {counted(len(near) - _MOST_NEAR, 'more call')} of it"] if len(near) > _MOST_NEAR else []
+        return "; ".join(shown_ones + more)
+
+
+@Check.register("tool_not_called")
+class ToolNotCalled(_CertainCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
+    """Checks that a tool was not called, or not with certain arguments; without fields, that none was called.
+
+    The fields are those of `ToolCalled`, without the numbers.
+
+    Notes
+    -----
+    A turn whose metadata says nothing of tools made no call.  Whose recordings may lack what was called gives
+    ``require_recording=True``: then such a turn is an ERROR.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from giskard.checks import Interaction, ToolNotCalled, Trace
+    >>> trace = Trace(interactions=[Interaction(inputs="?", outputs="Free.")])
+    >>> asyncio.run(ToolNotCalled(tool="block_card").run(trace)).message
+    'block_card was not called; no tool was called'
+    """
+
+    def _judged(self, found: list[Called], calls: list[Called], pattern: CallPattern) -> Verdict:
+        meant = self._meant(pattern)
+        if not found:
+            return _passed(meant, found, calls)
+        message = f"{_times(meant, len(found))}: {listed(found)}"
+        return decided(False, message, _details(found, calls), [Metric(name="calls", value=len(found))])
+
+    @classmethod
+    def passed(cls, values: Mapping[str, Any], found: Any) -> tuple[str, dict[str, Any]]:
+        """What was called instead."""
+        meant, calls = found[0], list(starmap(KeptCall, found[2]))
+        if not calls:
+            message = "no tool was called" if meant == _ANY else f"{meant} was not called; no tool was called"
+        else:
+            names = list(dict.fromkeys(called.name for called in calls))
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            message = f"{meant} was not called; {counted(len(calls), 'call')} of {', '.join(names[:_MOST_NAMES])}{more}"
+        return message, _details((), calls)
