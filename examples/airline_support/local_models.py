@@ -40,8 +40,7 @@ class SearchedTrace(SupportTrace, frozen=True):
     @property
     def tool_texts(self) -> list[str]:
         """What the tools gave, in order."""
-        calls = [call for turn in self.interactions for call in turn.metadata["tool_calls"]]
-        results = [call["result"] for call in calls]
+        results = [call.result if call.error is None else call.error for call in self.tool_calls]
         return [result if isinstance(result, str) else json.dumps(result) for result in results]
 
 

@@ -11,7 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from giskard.checks import CheckResult, Interaction, ScenarioResult, SuiteResult
+from giskard.checks import CheckResult, Interaction, ScenarioResult, SuiteResult, ToolCall
+from giskard.checks.core.tool_calls import tool_calls_of
 
 from .story import Story
 from .tally import RuleTally, against_rewards, by_rule, verdicts, worst
@@ -30,13 +31,13 @@ STATES = {"pass": "green", "fail": "red", "error": "yellow", "skip": "dim"}
 def header(suite: SuiteResult) -> RenderableType:
     """What was replayed."""
     traces = [result.final_trace for result in suite.results]
-    turns = [turn for trace in traces for turn in trace.interactions]
-    calls = sum(len(turn.metadata["tool_calls"]) for turn in turns)
+    turns = sum(len(trace.interactions) for trace in traces)
+    calls = sum(len(trace.tool_calls) for trace in traces)
     tasks = len({trace.annotations["task_id"] for trace in traces})
     return Text(
         f"{len(traces)} recorded conversations of an airline's support agent: {tasks} tasks, "
         f"{len(traces) // tasks} trials each.\n"
-        f"{len(turns)} turns and {calls} tool calls, held against {len(by_rule(suite))} rules, all in code, in "
+        f"{turns} turns and {calls} tool calls, held against {len(by_rule(suite))} rules, all in code, in "
         f"{suite.duration_ms / 1000:.1f} s."
     )
 
@@ -146,14 +147,13 @@ def _marks(result: ScenarioResult[Any]) -> Marks:
 
 
 def _add_turn(table: Table, turn: int, interaction: Interaction[Any, Any], marks: Marks) -> None:
-    said = interaction.metadata
-    notes = {note["message_index"]: note["text"] for note in said.get("intermediate", [])}
+    notes = {note["message_index"]: note["text"] for note in interaction.metadata.get("intermediate", [])}
     table.add_row("", "")
     table.add_row(Text("turn", style="dim"), Text(str(turn), style="dim"))
     table.add_row(Text("customer", style="bold cyan"), Text(visible(interaction.inputs or "")))
-    for number, call in enumerate(said["tool_calls"], start=1):
-        if call["message_index"] in notes:
-            table.add_row(*_agent(notes.pop(call["message_index"])))
+    for number, call in enumerate(tool_calls_of(interaction), start=1):
+        if call.message_index in notes:
+            table.add_row(*_agent(notes.pop(call.message_index)))
         table.add_row(Text("tool", style="bold blue"), _call(call))
         for check, problem in marks.get((turn, number), []):
             _add_mark(table, check, problem)
@@ -173,17 +173,18 @@ def _add_mark(table: Table, check: CheckResult, problem: str) -> None:
     table.add_row(Text("✗", style=f"bold {colour}"), words)
 
 
-def _call(call: dict[str, Any]) -> Text:
-    arguments = call["arguments"]
+def _call(call: ToolCall) -> Text:
+    arguments = call.arguments
     if isinstance(arguments, dict):
         arguments = ", ".join(f"{key}={json.dumps(value)}" for key, value in arguments.items())
-    result = call["result"] if isinstance(call["result"], str) else json.dumps(call["result"])
+    given = call.result if call.error is None else call.error
+    result = given if isinstance(given, str) else json.dumps(given)
     if len(result) > RESULT:
         result = f"{result[:RESULT]} … ({len(result):,} characters)"
     return Text.assemble(
-        (call["name"], "blue"),
+        (call.name, "blue"),
         f"({visible(arguments)})",
-        (f"\n→ {visible(result) or '(nothing)'}", "yellow" if call["error"] else "dim"),
+        (f"\n→ {visible(result) or '(nothing)'}", "yellow" if call.error else "dim"),
     )
 
 

@@ -72,8 +72,8 @@ def shortest_failing(suite: SuiteResult, rule: str) -> ScenarioResult[Any] | Non
 
 
 def _length(conversation: ScenarioResult[Any]) -> int:
-    turns = conversation.final_trace.interactions
-    return sum(2 + 2 * len(turn.metadata.get("tool_calls", [])) for turn in turns)
+    trace = conversation.final_trace
+    return 2 * len(trace.interactions) + 2 * len(trace.tool_calls)
 
 
 def against_rewards(suite: SuiteResult) -> Counter[tuple[bool, bool]]:

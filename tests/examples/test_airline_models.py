@@ -136,7 +136,7 @@ def test_errors_are_counted_and_the_first_is_told(traces: list[SupportTrace]) ->
 def test_texts_of_tools_can_be_searched(traces: list[SupportTrace]) -> None:
     for trace in traces[:3]:
         searched = SearchedTrace(interactions=trace.interactions)
-        calls = [call for turn in trace.interactions for call in turn.metadata["tool_calls"]]
+        calls = trace.tool_calls
         assert len(searched.tool_texts) == len(calls)
         assert all(isinstance(text, str) for text in searched.tool_texts)
 

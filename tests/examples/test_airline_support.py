@@ -22,7 +22,6 @@ from examples.airline_support.conversations import (
     SupportTrace,
     current_time,
     load_conversations,
-    to_trace,
 )
 from examples.airline_support.rules import rules
 from examples.airline_support.wording import agrees, claims, mentions
@@ -44,7 +43,12 @@ def traces() -> list[SupportTrace]:
 
 
 def all_calls(trace: SupportTrace) -> list[dict[str, Any]]:
-    return [call for turn in trace.interactions for call in turn.metadata["tool_calls"]]
+    return [call for turn in trace.interactions for call in turn.metadata.get("tool_calls", [])]
+
+
+def text_of(call: dict[str, Any]) -> Any:
+    """What the tool said: its result, or its failure in words."""
+    return call["result"] if call["error"] is None else call["error"]
 
 
 def test_counts(traces: list[SupportTrace]) -> None:
@@ -52,9 +56,11 @@ def test_counts(traces: list[SupportTrace]) -> None:
     assert len(traces) == 40
     assert len({(t.annotations["task_id"], t.annotations["trial"]) for t in traces}) == 40
     assert len(calls) == 274
-    assert sum(isinstance(call["result"], str) for call in calls) == 52
+    assert sum(isinstance(text_of(call), str) for call in calls) == 52
     assert sum(call["error"] is not None for call in calls) == 24
+    assert all(call["result"] is None for call in calls if call["error"] is not None)
     assert all(isinstance(call["arguments"], dict) for call in calls)
+    assert sum(len(trace.tool_calls) for trace in traces) == 274
 
 
 def test_every_result_is_at_its_call_although_ids_repeat(
@@ -70,10 +76,10 @@ def test_every_result_is_at_its_call_although_ids_repeat(
         calls = all_calls(trace)
         assert [(call["id"], call["name"]) for call in calls] == [entry[:2] for entry in recorded]
         for call, (_, _, text) in zip(calls, recorded, strict=True):
-            if isinstance(call["result"], str):
-                assert call["result"] == text
+            if isinstance(text_of(call), str):
+                assert text_of(call) == text
             else:
-                assert call["result"] == json.loads(text)
+                assert text_of(call) == json.loads(text)
         repeated += len(calls) - len({call["id"] for call in calls})
     assert repeated == 26
 
@@ -81,15 +87,15 @@ def test_every_result_is_at_its_call_although_ids_repeat(
 def test_no_word_of_a_conversation_is_lost(rows: list[dict[str, Any]], traces: list[SupportTrace]) -> None:
     for row, trace in zip(rows, traces, strict=True):
         customer = [m["content"].replace("###STOP###", "").strip() for m in row["traj"] if m["role"] == "user"]
-        assert [turn.inputs for turn in trace.interactions] == [text for text in customer if text]
+        assert [turn.inputs.strip() for turn in trace.interactions] == [text for text in customer if text]
         agent = [m["content"] for m in row["traj"] if m["role"] == "assistant" and m["content"]]
         assert trace.said == "\n".join(agent)
 
 
-def test_how_conversations_end(traces: list[SupportTrace]) -> None:
+def test_how_conversations_end(rows: list[dict[str, Any]], traces: list[SupportTrace]) -> None:
     ends = Counter(
-        (t.annotations["hung_up_by_customer"], t.last.outputs is None, bool(t.last.metadata["tool_calls"]))
-        for t in traces
+        ("###STOP###" in (row["traj"][-1]["content"] or ""), t.last.outputs is None, "tool_calls" in t.last.metadata)
+        for row, t in zip(rows, traces, strict=True)
         if t.last is not None
     )
     # 34 customers hang up, 6 of them without a further word; 1 recording stops at a message of the
@@ -111,7 +117,7 @@ def test_annotations(traces: list[SupportTrace]) -> None:
     assert first["reward"] == 0
     assert first["expected_actions"][0]["name"] == "book_reservation"
     assert first["current_time"] == "2024-05-15T15:00:00" == current_time(POLICY.read_text())
-    assert first["source"] == {"format": "tau_bench", "path": "conversations.jsonl", "line": 1}
+    assert first["source"] == {"format": "tau_bench", "path": str(DATA), "line": 1}
     assert current_time("no time is stated") is None
 
 
@@ -127,7 +133,7 @@ def message(role: str, content: str | None, *calls: tuple[str, str, str], answer
     return made
 
 
-def test_parallel_calls_broken_arguments_and_joined_messages() -> None:
+def test_parallel_calls_broken_arguments_and_joined_messages(tmp_path: Path) -> None:
     row = {
         "task_id": 1,
         "trial": 2,
@@ -142,7 +148,10 @@ def test_parallel_calls_broken_arguments_and_joined_messages() -> None:
             message("assistant", "Yes."),
         ],
     }
-    trace = to_trace(row)
+    early = {**row, "traj": [message("user", "Hi"), message("tool", "x", answers="a")]}
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(map(json.dumps, (row, early))), encoding="utf-8")
+    trace, other = load_conversations(path)
     (turn,) = trace.interactions
     assert turn.inputs == "Hello\n\nAre you there?"
     assert turn.outputs == "Yes."
@@ -150,12 +159,14 @@ def test_parallel_calls_broken_arguments_and_joined_messages() -> None:
     first, second = turn.metadata["tool_calls"]
     assert first["arguments"] == "{not json"
     assert "arguments_error" in first
-    assert first["error"] == "Error: no"
     assert second["result"] == [2]
+    # Whose result it is, its id does not tell: the call that waits does.
+    assert first["error"] == "Error: no"
     assert trace.most_calls_at_once == 2
 
-    with pytest.raises(ValueError, match="before any call"):
-        to_trace({**row, "traj": [message("user", "Hi"), message("tool", "x", answers="a")]})
+    # A result that comes before any call is kept, and is no call's.
+    assert other.tool_calls == []
+    assert other.interactions[0].metadata["orphan_results"][0]["result"] == "x"
 
 
 # --- reading what people write ----------------------------------------------------------------------

@@ -257,7 +257,7 @@ def test_the_text_is_the_same_with_an_indent() -> None:
 def test_each_field_is_known_to_what_writes_it() -> None:
     """A field that is added needs a look at `_result_json`: how is it written there?"""
     check = "status message details metrics check_id severity error_kind retryable usage timing"
-    case = "results duration_ms last_interaction_index error name run_id timing"
+    case = "results duration_ms last_interaction_index error name run_id timing recorded_at"
     attempt = "steps duration_ms final_trace trial conversation_id timing"
     scenario = "scenario_name multiple_runs runs_executed tags scenario_id run_id earlier_attempts"
     assert list(CheckResult.model_fields) == check.split()

@@ -74,6 +74,18 @@ def test_the_same_question_is_asked_in_the_same_words(check, yes, no, null, rule
     assert judge.params[0].response_format is judge.params[half].response_format
 
 
+@every_row
+def test_no_judge_is_shown_what_was_thought_or_what_people_said_of_the_answer(check, yes, no, null, rule):
+    judge = FakeGenerator("{}")
+    hidden = {"reasoning": ["SECRET"], "labels": {"SECRET": 1}, "recorded": {"outputs": "SECRET"}, "raw": ["SECRET"]}
+    trace = traced(tool_calls=[{"name": "get_fee"}], **hidden)
+    trace = trace.with_annotations({**trace.annotations, "labels": "SECRET", "reward": "SECRET"})
+    asyncio.run(check.model_copy(update={"judge": judge}).run(trace))
+
+    assert judge.prompts
+    assert not any("SECRET" in message.content for request in judge.requests for message in request)
+
+
 # ------------------------------------------------------------------ any reply
 
 KEYS = sorted(

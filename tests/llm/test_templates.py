@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from giskard.checks import Interaction, Trace
+from giskard.checks import Interaction, ToolCall, Trace
+from giskard.checks.llm.conversation import notes_of, show_conversation
+from giskard.checks.llm.fences import Fences
 from giskard.checks.llm.templates import TemplateError, check_template, load_template, render
 
 
@@ -114,6 +116,51 @@ def test_a_conversation_is_shown_turn_by_turn_and_without_its_labels():
     assert "Turn 1\nUser:\n<data-1-" in prompt
     assert is_fenced(prompt, "q") and is_fenced(prompt, '{"text": "ü"}') and is_fenced(prompt, '{"tools": ["search"]}')
     assert "bad" not in prompt and "goal" not in prompt
+
+
+HIDDEN = [
+    "conversation_id", "cost_usd", "expected", "finish_reason", "labels", "latency_ms", "messages", "model", "raw",
+    "reasoning", "recorded", "response_id", "source", "target", "time_to_first_chunk", "timestamp", "ttft_ms", "usage",
+    "weight",
+]  # fmt: skip
+SHOWN = ["tool_calls", "intermediate", "retrieved", "context", "incomplete", "retries", "mine"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ trace }}",
+        "{{ trace.last }}",
+        "{{ trace.interactions }}",
+        "{{ trace.interactions[-1:] }}",
+        "{{ trace.interactions | list }}",
+        "{% for turn in trace.interactions %}{{ turn }}{% endfor %}",
+        "{{ turns }}",
+        "{{ notes }}",
+    ],
+)
+def test_a_model_sees_what_the_assistant_did_and_nothing_that_gives_the_verdict_away(source):
+    trace = T(**{name: [f"secret of {name}"] for name in HIDDEN}, **{name: [f"fact of {name}"] for name in SHOWN})
+    turns, notes = tuple(trace.interactions), notes_of(trace.last)
+    prompt = filled(source, ("trace", "turns", "notes"), trace=trace, turns=turns, notes=notes)
+
+    assert "secret" not in prompt
+    assert "bad" not in prompt
+    assert [name for name in SHOWN if f"fact of {name}" not in prompt] == []
+
+
+def test_of_calls_of_tools_no_times_are_shown():
+    call = {"name": "get_fee", "arguments": {"item": "card"}, "result": 3.5, "latency_ms": 41.5, "started_at": "2025"}
+    prompt = filled("{{ trace }}", trace=T(tool_calls=[call, ToolCall(name="block")]))
+
+    assert '{"name": "get_fee", "arguments": {"item": "card"}, "result": 3.5}' in prompt
+    assert '"block"' in prompt
+    assert "41.5" not in prompt and "2025" not in prompt
+
+
+@pytest.mark.parametrize("value", [[], (), [1], "text"])
+def test_other_lists_are_shown_as_they_are(value):
+    assert show_conversation(value, Fences()) is None
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

@@ -79,8 +79,17 @@ def test_a_graph_gets_the_conversation_as_messages():
     graph = Graph()
     result = talk(AgentTarget(graph), "a", "b")
 
-    assert outputs_of(result) == ["1 messages", "3 messages"]
-    assert [m["content"] for m in graph.seen[1][0]["messages"]] == ["a", "1 messages", "b"]
+    # What its tools gave in the turn before is a part of it.
+    assert outputs_of(result) == ["1 messages", "5 messages"]
+    sent = graph.seen[1][0]["messages"]
+    assert [(m["role"], m["content"]) for m in sent] == [
+        ("user", "a"),
+        ("assistant", None),
+        ("tool", "found"),
+        ("assistant", "1 messages"),
+        ("user", "b"),
+    ]
+    assert sent[1]["tool_calls"][0]["function"] == {"name": "look_up", "arguments": '{"q": 1}'}
     assert graph.seen[0][1] == {"configurable": {"thread_id": result.conversation_id}}
 
 

@@ -40,7 +40,7 @@ class When(Check[Any, Any, Trace[Any, Any]]):
     Parameters
     ----------
     occasion_key
-        A path that may match many things, such as ``trace.interactions[*].metadata.tool_calls[*]``.
+        A path that may match many things, such as ``trace.tool_calls[*]``.
     missing
         The reason of the SKIP.
     check
@@ -64,7 +64,7 @@ def built_in_rules() -> list[Check[Any, Any, Any]]:
         When(
             name="one_call_at_a_time",
             description="One tool call at a time.",
-            occasion_key="trace.interactions[*].metadata.tool_calls[*]",
+            occasion_key="trace.tool_calls[*]",
             missing="no tool call",
             check=LessThanEquals(target_key="trace.most_calls_at_once", expected_value=1),
             severity="warning",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from giskard.checks.core.assertions import expects_it
+from giskard.checks.core.assertions import expects_it, told_of
 from giskard.checks.core.places import sections
 from giskard.checks.core.result import CheckResult, ScenarioResult, TestCaseResult
 from giskard.checks.export._results import Member
@@ -75,6 +75,8 @@ def log_of_member(member: Member) -> str:
     scenario = member.scenario
     if scenario is not None:
         parts += _about(scenario)
+    if member.recorded_at is not None:
+        parts.append(f"recorded at {member.recorded_at}")
     if member.nothing_checked:
         parts.append("nothing was checked")
     turns, steps = member.turns, member.steps
@@ -111,5 +113,5 @@ def _turns(turns: Sequence[Any], begin: int, end: int) -> Iterator[str]:
         turn = turns[index]
         inputs, outputs = cut(plain_text(turn.inputs), _VALUE), cut(plain_text(turn.outputs), _VALUE)
         text = f"\nturn {index + 1} of {total}\n  inputs:  {inputs}\n  outputs: {outputs}"
-        metadata = turn.metadata
+        metadata = told_of(turn.metadata)
         yield f"{text}\n  metadata: {cut(plain_text(metadata), _VALUE)}" if metadata else text

@@ -20,6 +20,7 @@ from giskard.checks.core.models import plain_class
 from giskard.checks.core.result import ScenarioAttempt, ScenarioResult, TestCaseResult, roll_up, word_of_case
 from giskard.checks.core.timing import Timing, clock_data
 from giskard.checks.utils.completed import completed
+from giskard.checks.utils.deferred import settled
 from giskard.checks.utils.json_safe import holds_odd_numbers, json_data, json_safe
 
 __all__ = ["attempt_data", "case_data", "data_text", "result_text", "result_texts"]
@@ -101,7 +102,10 @@ def case_data(result: TestCaseResult) -> dict[str, Any]:
         raise _Unusual
     results = [_check(check) for check in result.results]
     fields = result.__dict__
-    return {**fields, "results": results, "timing": _timing(fields["timing"]), "status": word_of_case(result)}
+    data = {**fields, "results": results, "timing": _timing(fields["timing"]), "status": word_of_case(result)}
+    if data["recorded_at"] is None:
+        del data["recorded_at"]
+    return data
 
 
 def _check(result: CheckResult) -> dict[str, Any]:
@@ -136,7 +140,7 @@ def _turn(turn: Interaction) -> Any:
     if type(turn) is not Interaction:
         return completed(turn)
     fields = turn.__dict__
-    metadata = fields["metadata"]
+    metadata = settled(fields, "metadata")
     return {
         "inputs": json_data(fields["inputs"]),
         "outputs": json_data(fields["outputs"]),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+from giskard.checks.core.places import recorded_at
 from giskard.checks.core.result import ScenarioResult, TestCaseResult, roll_up, word_of_case
 
 __all__ = ["AnyResult", "Member", "SuiteLike", "SuiteView", "as_suite", "refuse_other"]
@@ -41,6 +42,13 @@ class Member:
     def nothing_checked(self) -> bool:
         """Whether it passed without a single verdict."""
         return self.status == "pass" and not any(step.has_verdict for step in self.steps)
+
+    @property
+    def recorded_at(self) -> str | None:
+        """Where its conversation was recorded, as far as that is known."""
+        if self.scenario is None:
+            return self.source.recorded_at if isinstance(self.source, TestCaseResult) else None
+        return recorded_at(self.scenario.final_trace.annotations)
 
     @property
     def turns(self) -> Sequence[Any]:

@@ -94,7 +94,7 @@ def _of_scenarios(suite: SuiteView) -> Iterator[_Case]:
             name=member.name,
             seconds=member.seconds,
             log=lambda member=member: log_of_member(member),
-            **_outcome(member.status, member.steps),
+            **_outcome(member.status, member.steps, member.recorded_at),
         )
 
 
@@ -107,7 +107,7 @@ def _of_checks(suite: SuiteView) -> Iterator[_Case]:
         for number, step in enumerate(member.steps, 1):
             if step.error is not None:
                 empty = False
-                outcome = _outcome("error", [TestCaseResult(results=[], error=step.error)])
+                outcome = _outcome("error", [TestCaseResult(results=[], error=step.error)], member.recorded_at)
                 yield _Case(
                     classname=classname,
                     name=f"step {number}",
@@ -117,7 +117,7 @@ def _of_checks(suite: SuiteView) -> Iterator[_Case]:
                 )
             for check in step.results:
                 empty = False
-                yield _of_check(classname, whole, check)
+                yield _of_check(classname, whole, check, member.recorded_at)
         if empty:
             yield _Case(
                 classname=classname,
@@ -129,7 +129,7 @@ def _of_checks(suite: SuiteView) -> Iterator[_Case]:
             )
 
 
-def _of_check(classname: str, whole: Callable[[], str], check: CheckResult) -> _Case:
+def _of_check(classname: str, whole: Callable[[], str], check: CheckResult, recorded_at: str | None) -> _Case:
     status = "pass" if check.failed and check.severity == "warning" else check.status.value
     blamed = status in {"fail", "error"}
     return _Case(
@@ -137,12 +137,18 @@ def _of_check(classname: str, whole: Callable[[], str], check: CheckResult) -> _
         name=check.name,
         seconds=check.seconds,
         log=whole if blamed else (lambda: log_of_check(check)),
-        **_outcome(status, [TestCaseResult(results=[check])]),
+        **_outcome(status, [TestCaseResult(results=[check])], recorded_at),
     )
 
 
-def _outcome(status: str, steps: Sequence[TestCaseResult]) -> dict[str, Any]:
-    """What the testcase of these steps holds beside its name and log."""
+def _outcome(status: str, steps: Sequence[TestCaseResult], recorded_at: str | None) -> dict[str, Any]:
+    """What the testcase of these steps holds beside its name and log.
+
+    Parameters
+    ----------
+    recorded_at
+        The place of the conversation among the recordings: it stands below the reasons.
+    """
     if status == "pass":
         return {"status": status}
     lines = reasons(status, steps)
@@ -151,7 +157,7 @@ def _outcome(status: str, steps: Sequence[TestCaseResult]) -> dict[str, Any]:
         message += f" (and {len(lines) - 1} more)"
     outcome = {"status": status, "message": message}
     if status != "skip":
-        outcome |= {"type": _type_of(status, steps), "body": lambda: "\n\n".join(_bodies(steps))}
+        outcome |= {"type": _type_of(status, steps), "body": lambda: "\n\n".join(_bodies(steps, recorded_at))}
     return outcome
 
 
@@ -167,12 +173,14 @@ def _type_of(status: str, steps: Sequence[TestCaseResult]) -> str:
     return status
 
 
-def _bodies(steps: Iterable[TestCaseResult]) -> Iterator[str]:
+def _bodies(steps: Iterable[TestCaseResult], recorded_at: str | None) -> Iterator[str]:
     for step in steps:
         if step.error is not None:
             yield step.error.summary() + (f"\n\n{step.error.traceback}" if step.error.traceback else "")
     for check in failed_checks(steps):
         yield reason_of(check, details=True)
+    if recorded_at is not None:
+        yield f"recorded at {recorded_at}"
 
 
 # --- XML ---------------------------------------------------------------------------------

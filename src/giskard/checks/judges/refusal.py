@@ -52,7 +52,7 @@ class Refusal(BaseLLMCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     Notes
     -----
-    `RefusalMatching` looks for the phrases of refusals, without a model.
+    `IsRefusal` looks for the phrases of refusals, without a model.
     """
 
     _packaged: ClassVar[str | None] = "refusal"

@@ -1,4 +1,4 @@
-"""The parts that reports are made of: checks with their reasons, turns, errors."""
+"""The parts that reports are made of: checks with their reasons, errors, and what is known of a result."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os.path import commonprefix
-from typing import Any, cast
+from typing import Any
 
 from giskard.checks.core.assertions import expects_it
-from giskard.checks.core.places import raised_at, users_part
+from giskard.checks.core.places import raised_at, recorded_at, users_part
 from giskard.checks.core.result import CheckResult, ScenarioResult, TestCaseError
 from giskard.checks.reporting._page import Page, Row, Span, fit, size, wrap
-from giskard.checks.utils.text import plain_text, quoted, short_number
+from giskard.checks.utils.text import quoted, short_number
 
 __all__ = [
     "Limits",
@@ -22,13 +22,14 @@ __all__ = [
     "duration",
     "error_rows",
     "flowing",
+    "labelled",
     "mark_of",
     "ordered",
     "percent",
+    "place_of",
+    "place_rows",
     "rest_row",
     "tally",
-    "trace_rows",
-    "turn_rows",
 ]
 
 
@@ -223,81 +224,6 @@ def rest_row(page: Page, results: Sequence[CheckResult]) -> str:
     return ", ".join(parts)
 
 
-# --- turns -------------------------------------------------------------------------------
-
-
-def turn_rows(
-    page: Page, turns: Sequence[Any], index: int, width: int, limits: Limits, *, status: str = "", full: bool = False
-) -> Iterator[Row]:
-    """A turn: what was sent, what came back; with `full` also its tool calls and the rest of its metadata."""
-    turn = turns[index]
-    heading = f"turn {index + 1} of {len(turns)}"
-    if status:
-        glyph, style = mark_of(page, status)
-        yield [(heading, "label"), (f" {glyph}", style)]
-    else:
-        yield [(heading, "label")]
-    yield from labelled(page, "  inputs   ", plain_text(turn.inputs), width, limits)
-    if full and turn.metadata:
-        metadata = dict(turn.metadata)
-        for call in _calls(metadata):
-            yield from _tool_rows(page, call, width, limits)
-        yield from labelled(page, "  outputs  ", plain_text(turn.outputs), width, limits)
-        if metadata:
-            known = ", ".join(f"{key}={quoted(value)}" for key, value in metadata.items())
-            compact = Limits(value=400, rows=3)
-            yield from labelled(page, "  metadata ", known, width, compact, style="dim")
-        return
-    yield from labelled(page, "  outputs  ", plain_text(turn.outputs), width, limits)
-
-
-def _calls(metadata: dict[str, Any]) -> list[Any]:
-    """The tool calls out of a turn's metadata, where they are a list of things with a name."""
-    calls = metadata.get("tool_calls")
-    if not isinstance(calls, (list, tuple)):
-        return []
-    items = list(cast("Iterable[Any]", calls))
-    if not all(_part(call, "name") for call in items):
-        return []
-    del metadata["tool_calls"]
-    return items
-
-
-def _part(call: Any, name: str) -> Any:
-    try:
-        return cast("dict[str, Any]", call).get(name) if isinstance(call, dict) else getattr(call, name, None)
-    except Exception:  # an object of somebody else
-        return None
-
-
-def _tool_rows(page: Page, call: Any, width: int, limits: Limits) -> Iterator[Row]:
-    """``→ get_order(id="A1")``, and in the row below what it gave back."""
-    arguments = _part(call, "arguments")
-    if isinstance(arguments, dict):
-        known = cast("dict[str, Any]", arguments)
-        inside = ", ".join(f"{key}={quoted(value)}" for key, value in known.items())
-    else:
-        inside = "" if arguments is None else plain_text(arguments)
-    arrow = page.glyphs.arrow
-    compact = Limits(value=min(limits.value, 500), rows=4)
-    named = f"{plain_text(_part(call, 'name'))}({inside})"
-    yield from labelled(page, f"  {arrow} ", named, width, compact, style="tool", label_style="tool")
-    error, result = _part(call, "error"), _part(call, "result")
-    indent = " " * (size(arrow) + 3)
-    if error is not None:
-        yield from labelled(page, f"{indent}error ", plain_text(error), width, compact, style="fail")
-    elif result is not None:
-        yield from labelled(page, f"{indent}gave ", plain_text(result), width, Limits(value=240, rows=3), style="dim")
-
-
-def trace_rows(page: Page, trace: Any, width: int, limits: Limits) -> list[Row] | None:
-    """A conversation as its own class renders it; None when it leaves that to us, or fails to."""
-    kind = cast("type[Any]", type(trace))
-    if not hasattr(kind, "__rich_console__") and not hasattr(kind, "__rich__"):
-        return None
-    return page.rendered(trace, width, limits.trace)
-
-
 # --- a result as a whole ---------------------------------------------------------------
 
 
@@ -309,6 +235,18 @@ def about(page: Page, result: ScenarioResult[Any]) -> str:
     if result.multiple_runs > 1:
         parts.append(f"attempt {result.runs_executed} of at most {result.multiple_runs}")
     return f" {page.glyphs.dot} ".join(parts)
+
+
+def place_rows(page: Page, recorded: str | None, width: int) -> Iterator[Row]:
+    """Where a conversation was recorded, in a form that terminals and editors follow; nothing when nobody knows."""
+    if recorded:
+        for line in wrap(f"recorded at {page.line(recorded, 1_000)}", width):
+            yield [(line, "dim")]
+
+
+def place_of(result: ScenarioResult[Any]) -> str | None:
+    """Where the conversation of a result was recorded, as far as its trace tells."""
+    return recorded_at(result.final_trace.annotations)
 
 
 def ordered(checks: Iterable[CheckResult]) -> list[CheckResult]:

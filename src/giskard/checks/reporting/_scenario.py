@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from giskard.checks.core.places import sections, turn_of_check, where
 from giskard.checks.core.result import ScenarioResult, TestCaseResult
-from giskard.checks.reporting._page import Page
+from giskard.checks.reporting._page import Page, fit
 from giskard.checks.reporting._parts import (
     Limits,
     about,
@@ -17,10 +17,11 @@ from giskard.checks.reporting._parts import (
     flowing,
     mark_of,
     ordered,
+    place_of,
+    place_rows,
     tally,
-    trace_rows,
-    turn_rows,
 )
+from giskard.checks.reporting._turns import trace_rows, turn_rows
 from giskard.checks.utils.text import quoted
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["print_scenario", "print_test_case"]
 
+_ANNOTATION = 100  # columns of one
 _FULL = Limits(value=20_000, rows=400, message=20_000, trace=5_000, traceback=40)
 
 
@@ -45,6 +47,7 @@ def print_scenario(result: ScenarioResult[Any], console: Console | None = None) 
     for text in (about(page, result), _annotations(page, result)):
         if text:
             page.paragraph(text, "dim", indent=0)
+    page.add_rows(place_rows(page, place_of(result), page.width))
     turns = result.final_trace.interactions
     parts = sections(result.steps, len(turns))
     own = trace_rows(page, result.final_trace, page.width, _FULL)
@@ -69,9 +72,20 @@ def print_scenario(result: ScenarioResult[Any], console: Console | None = None) 
 
 def _annotations(page: Page, result: ScenarioResult[Any]) -> str:
     annotations = result.final_trace.annotations
-    if not annotations:
-        return ""
-    return "annotations: " + page.line(", ".join(f"{key}={quoted(value)}" for key, value in annotations.items()), 400)
+    if place_of(result) is not None:  # it is shown by itself
+        annotations = _without_source(annotations)
+        if isinstance(annotations.get("recorded"), Mapping):
+            rest = _without_source(annotations.pop("recorded"))
+            annotations |= {"recorded": rest} if rest else {}
+    known = [f"{key}={quoted(value)}" for key, value in annotations.items()]
+    # Instructions and tools are long, and must not hide the others.
+    known.sort(key=lambda text: len(text) > _ANNOTATION)
+    shown = ", ".join(fit(page.line(text, 2 * _ANNOTATION), _ANNOTATION, page.glyphs.more) for text in known)
+    return f"annotations: {page.line(shown, 400)}" if known else ""
+
+
+def _without_source(known: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in known.items() if name != "source"}
 
 
 def _blamed_turns(result: ScenarioResult[Any], parts: Sequence[range]) -> dict[int, str]:
@@ -129,6 +143,7 @@ def print_test_case(result: TestCaseResult, console: Console | None = None) -> N
     page = Page(console)
     status = result.status.value
     page.rule(page.line(result.name or "Test case"), status.upper(), status)
+    page.add_rows(place_rows(page, result.recorded_at, page.width))
     _step(page, result)
     page.add()
     _verdict(page, result, [result])

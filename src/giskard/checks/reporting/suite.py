@@ -20,14 +20,15 @@ from giskard.checks.reporting._parts import (
     mark_of,
     ordered,
     percent,
+    place_of,
+    place_rows,
     rest_row,
     tally,
-    trace_rows,
-    turn_rows,
 )
 from giskard.checks.reporting._reasons import Reason, group_reasons
 from giskard.checks.reporting._scenario import print_scenario, print_test_case
 from giskard.checks.reporting._spent import spent
+from giskard.checks.reporting._turns import trace_rows, turn_rows
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -163,6 +164,7 @@ def _failure(page: Page, result: ScenarioResult[Any]) -> None:
     if size(name) > page.width - 20:
         rows += _lines(page.text(result.scenario_name, 1_000), width, "bold")
     rows += _lines(about(page, result), width, "dim")
+    rows += place_rows(page, place_of(result), width)
     concerned: set[int] = set()
     for number, (step, added) in enumerate(zip(result.steps, sections(result.steps, len(turns)), strict=True)):
         checks = ordered(step.results)

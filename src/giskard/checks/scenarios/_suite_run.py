@@ -16,9 +16,10 @@ from giskard.checks.core.execution import RunOptions, nothing_was_checked, run_t
 from giskard.checks.core.failures import TargetFailure, failure_of, must_stop, original_of
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.limits import Limit
+from giskard.checks.core.member_results import case_result, not_run
 from giskard.checks.core.result import ScenarioResult, TestCaseResult
 from giskard.checks.core.scenario import Scenario
-from giskard.checks.core.scenario_execution import Targets, case_result, not_run
+from giskard.checks.core.scenario_execution import Targets
 from giskard.checks.core.testcase import TestCase
 from giskard.checks.core.timing import start_of_run
 from giskard.checks.utils.context import InContext

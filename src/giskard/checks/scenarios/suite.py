@@ -8,7 +8,7 @@ from typing import Annotated, Any, Generic, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, computed_field, model_validator
 
 from giskard.checks.core import late
-from giskard.checks.core.assertions import assertion, bracketed, causes, lines_of_steps, named, shortened, tally
+from giskard.checks.core.assertions import assertion, bracketed, causes, lines_of_run, named, shortened, tally
 from giskard.checks.core.blocking import blocking
 from giskard.checks.core.document import Document
 from giskard.checks.core.events import RunObserver
@@ -189,7 +189,7 @@ class SuiteResult(Document, Outcome):
         each = max(_LEAST_LINES, _LINES // max(1, len(told)))
         for result in told[:_TOLD]:
             yield f"scenario {named(result.scenario_name)}: {result.status.upper()}"
-            lines = lines_of_steps(result.steps, result.final_trace.interactions)
+            lines = lines_of_run(result.steps, result.final_trace)
             yield from (f"  {line}" for line in shortened(lines, each, "line"))
         rest = (named(result.scenario_name) + f": {result.status.upper()}" for result in told[_TOLD:])
         yield from shortened(rest, _NAMED, "scenario")

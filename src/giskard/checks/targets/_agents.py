@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.usage import value_of
 from giskard.checks.targets._conversation import as_text, messages_of
 from giskard.checks.utils.injectable import is_async_callable
 
@@ -68,6 +69,8 @@ class Asked:
     given: Any = None
     """What stands in the place of the inputs, when that was said."""
     is_given: bool = False
+    unknown: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """The turns that the agent was not asked in, nor told of: written down, or replayed."""
 
     @property
     def new(self) -> list[dict[str, Any]]:
@@ -113,7 +116,7 @@ class Method:
         inputs = asked.inputs
         is_mapping = isinstance(asked.inputs, Mapping)
         if self.is_runner:
-            return [*(asked.memory or asked.history), *asked.new] if asked.history else inputs
+            return [*(asked.memory or _as_items(asked.history)), *asked.new] if asked.history else inputs
         if self.name == "" or (is_mapping and (parameter == "data" or self.name in _KICKOFF)):
             return inputs
         if self.name in _INVOKE:
@@ -128,9 +131,9 @@ class Method:
             return asked.messages
         if isinstance(inputs, Mapping) and "role" not in inputs:
             return cast("Any", inputs)
-        # With a checkpointer the thread remembers what came before.
+        # With a checkpointer the thread remembers what came before, as far as the graph was told of it.
         remembers = bool(getattr(self.owner, "checkpointer", None))
-        return {"messages": asked.new if remembers else asked.messages}
+        return {"messages": [*asked.unknown, *asked.new] if remembers else asked.messages}
 
     def _context(self, asked: Asked) -> dict[str, Any]:
         """What some agents take beside the inputs, by name."""
@@ -212,15 +215,53 @@ def _by_keyword(parameter: inspect.Parameter) -> bool:
 # --- histories in the classes of other packages, which are there when an agent of theirs is ---
 
 
+def _as_items(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The items of OpenAI's Responses, in which calls and results stand by themselves."""
+    items: list[dict[str, Any]] = []
+    for message in history:
+        if message.get("role") == "tool":
+            output = as_text(message.get("content"))
+            items.append({"type": "function_call_output", "call_id": message.get("tool_call_id"), "output": output})
+            continue
+        calls = message.get("tool_calls") or ()
+        if not calls or message.get("content"):
+            items.append({name: value for name, value in message.items() if name != "tool_calls"})
+        for own, name, arguments in _calls_of(message):
+            items.append({"type": "function_call", "call_id": own, "name": name, "arguments": arguments})
+    return items
+
+
+def _calls_of(message: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The id, the name and the arguments, as JSON, of each call in a message."""
+    calls = [(call, value_of(call, "function")) for call in message.get("tool_calls") or ()]
+    return [
+        (str(value_of(call, "id")), str(value_of(function, "name")), as_text(value_of(function, "arguments")))
+        for call, function in calls
+    ]
+
+
 def _as_pydantic_ai(history: list[dict[str, Any]]) -> Any:
     messages: Any = sys.modules.get("pydantic_ai.messages")
     if messages is None:
         return history
     made: list[Any] = []
+    names: dict[Any, Any] = {}
     for message in history:
-        text = as_text(message.get("content"))
-        if message.get("role") == "assistant":
-            made.append(messages.ModelResponse(parts=[messages.TextPart(content=text)]))
+        role, content = message.get("role"), message.get("content")
+        text = as_text(content)
+        if role == "assistant":
+            parts = [messages.TextPart(content=text)] if text or not message.get("tool_calls") else []
+            for own, name, arguments in _calls_of(message):
+                names[own] = name
+                parts.append(messages.ToolCallPart(tool_name=name, args=arguments, tool_call_id=own))
+            made.append(messages.ModelResponse(parts=parts))
+        elif role == "tool":
+            own = message.get("tool_call_id")
+            part = messages.ToolReturnPart(tool_name=names.get(own, ""), content=text, tool_call_id=own)
+            if made and isinstance(made[-1], messages.ModelRequest):  # results of calls of one message
+                made[-1].parts.append(part)
+            else:
+                made.append(messages.ModelRequest(parts=[part]))
         else:
             made.append(messages.ModelRequest(parts=[messages.UserPromptPart(content=text)]))
     return made
@@ -230,4 +271,9 @@ def _as_llama_index(history: list[dict[str, Any]]) -> Any:
     message: Any = getattr(sys.modules.get("llama_index.core.llms"), "ChatMessage", None)
     if message is None:
         return history
-    return [message(role=item.get("role"), content=as_text(item.get("content"))) for item in history]
+    made: list[Any] = []
+    for item in history:
+        further = {name: item[name] for name in ("tool_calls", "tool_call_id") if name in item}
+        options = {"additional_kwargs": further} if further else {}
+        made.append(message(role=item.get("role"), content=as_text(item.get("content")), **options))
+    return made

@@ -10,16 +10,13 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from giskard.checks.core.attempt import current_attempt
 from giskard.checks.core.interaction.reply import Reply
-from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.targets.errors import TargetError
 
 __all__ = [
     "CONVERSATION",
     "as_json",
     "as_text",
-    "conversation_values",
     "excerpt",
-    "history_of",
     "messages_of",
     "to_json_text",
     "turn",
@@ -128,31 +125,6 @@ def messages_of(value: Any, role: str) -> list[dict[str, Any]]:
                 if items is value:
                     return [{"role": role, "content": as_json(list(cast("Any", items)))}]
     return [{"role": role, "content": as_text(value)}]
-
-
-def history_of(trace: Trace | None) -> list[dict[str, Any]]:
-    """The turns up to now as messages of a user and an assistant."""
-    messages: list[dict[str, Any]] = []
-    for item in () if trace is None else trace.interactions:
-        messages += messages_of(item.inputs, "user")
-        messages += messages_of(item.outputs, "assistant")
-    return messages
-
-
-def conversation_values(
-    inputs: Any, trace: Trace | None, conversation_id: Any, trial: int, names: frozenset[str]
-) -> dict[str, Any]:
-    """The values of those placeholders that are asked for."""
-    values: dict[str, Any] = {"conversation_id": conversation_id, "trial": trial}
-    if "inputs" in names:
-        values["inputs"] = as_json(inputs)
-    if "history" in names:
-        values["history"] = history_of(trace)
-    if "messages" in names:
-        values["messages"] = [*history_of(trace), *messages_of(inputs, "user")]
-    if "annotations" in names:
-        values["annotations"] = {} if trace is None else as_json(trace.annotations, "the annotations")
-    return values
 
 
 def excerpt(text: str) -> str:

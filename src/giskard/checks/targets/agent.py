@@ -15,7 +15,8 @@ from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.targets import _options
 from giskard.checks.targets._agents import Asked, Method, find_method, memory_of
-from giskard.checks.targets._conversation import conversation_values, history_of, turn
+from giskard.checks.targets._conversation import turn
+from giskard.checks.targets._history import conversation_values, history_of
 from giskard.checks.targets._kept import Kept
 from giskard.checks.targets._reply import ValuePath
 from giskard.checks.targets._results import output_of, tool_calls_in, usage_in
@@ -104,13 +105,16 @@ class AgentTarget:
             self._ways.append(_way_to(_imported(self.agent), self.method))
         way = self._ways[0]
         turns = 0 if trace is None else len(trace.interactions)
+        known, memory = self._memories.get(conversation_id) or (0, None)
+        history = history_of(trace)
         asked = Asked(
             inputs,
-            history_of(trace),
+            history,
             trace,
             conversation_id,
             trial,
-            self._memory(conversation_id, turns),
+            memory if known == turns else None,  # of the turn before, when all turns were its own
+            unknown=history_of(trace, since=known) if known else history,
             given=None if self._input is None else self._filled(self._input, inputs, trace, conversation_id, trial),
             is_given=self._input is not None,
         )
@@ -150,13 +154,9 @@ class AgentTarget:
 
     # --- what an agent gave to go on from -----------------------------------------------------
 
-    def _memory(self, conversation_id: str, turns: int) -> Any:
-        """Of the turn before, when all turns of the conversation were its own."""
-        known, memory = self._memories.get(conversation_id) or (0, None)
-        return memory if known == turns else None
-
     def _remember(self, conversation_id: str, turns: int, memory: Any) -> None:
-        if memory is not None and conversation_id:
+        """Keep how many turns the agent knows, and what it gave to go on from them."""
+        if conversation_id:
             self._memories.put(conversation_id, (turns, memory))
 
 

@@ -17,7 +17,8 @@ from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.limits import Limit
 from giskard.checks.llm import recording
 from giskard.checks.targets import _options
-from giskard.checks.targets._conversation import CONVERSATION, as_json, as_text, history_of, to_json_text, turn
+from giskard.checks.targets._conversation import CONVERSATION, as_json, as_text, to_json_text, turn
+from giskard.checks.targets._history import history_of
 from giskard.checks.targets._process import Outcome, TooMuchOutput, run_process
 from giskard.checks.targets._recorded import recorded
 from giskard.checks.targets._reply import ValuePath, parse_json

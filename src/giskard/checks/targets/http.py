@@ -15,7 +15,8 @@ from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.llm import recording
 from giskard.checks.targets import _options
 from giskard.checks.targets._chunks import Chunks
-from giskard.checks.targets._conversation import CONVERSATION, as_text, conversation_values, history_of, turn
+from giskard.checks.targets._conversation import CONVERSATION, as_text, turn
+from giskard.checks.targets._history import conversation_values, history_of
 from giskard.checks.targets._http import ask
 from giskard.checks.targets._http_client import client_of, new_cookies
 from giskard.checks.targets._http_parts import Parts, check_address, compiled, read_outputs, written

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import islice, takewhile
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -18,7 +19,8 @@ from giskard.checks.core.usage import usage_of
 from giskard.checks.llm import recording
 from giskard.checks.targets import _options
 from giskard.checks.targets._chat import ChatStream, content_text, read_completion, tool_calls_of
-from giskard.checks.targets._conversation import as_json, history_of, messages_of, to_json_text, turn
+from giskard.checks.targets._conversation import as_json, messages_of, to_json_text, turn
+from giskard.checks.targets._history import NO_RESULT, history_of
 from giskard.checks.targets._http import ask
 from giskard.checks.targets._http_client import client_of
 from giskard.checks.targets._http_reply import Outgoing, Reply, Rules
@@ -45,7 +47,6 @@ from giskard.checks.targets.errors import TargetError
 __all__ = ["OpenAITarget"]
 
 _OPENAI: Final = "https://api.openai.com/v1"
-_NO_RESULT: Final = "(no result)"
 _OF_OPENAI: Final = re.compile(r"openai(?:-chat)?[/:](?=.)", re.IGNORECASE)
 _OF_ANOTHER: Final = re.compile(r"(?!ft:)[^/:]+[/:](.+)")  # ft:… is a model of OpenAI that was trained further
 
@@ -251,15 +252,19 @@ def _checked_address(url: str, what: str) -> str:
 
 def _answered(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """`messages` in which each call of a tool has an answer."""
-    answered = {message.get("tool_call_id") for message in messages if message.get("role") == "tool"}
     out: list[dict[str, Any]] = []
     for position, message in enumerate(messages):
         out.append(message)
         if position == len(messages) - 1:
             break
-        for call in message.get("tool_calls") or ():
+        calls = message.get("tool_calls") or ()
+        # Ids may come again later in a conversation: only what follows at once answers these.
+        following = islice(messages, position + 1, None) if calls else ()
+        answers = takewhile(lambda other: other.get("role") == "tool", following)
+        answered = {answer.get("tool_call_id") for answer in answers}
+        for call in calls:
             if call.get("id") not in answered:
-                out.append({"role": "tool", "tool_call_id": call.get("id"), "content": _NO_RESULT})
+                out.append({"role": "tool", "tool_call_id": call.get("id"), "content": NO_RESULT})
     return out
 
 
