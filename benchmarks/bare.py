@@ -276,3 +276,4 @@ def w10(m, scale):
             json.loads(line)
             count += 1
     m.streamed(count, path.stat().st_size, before)
+    m["deep_cpu"] = m["row_cpu"]

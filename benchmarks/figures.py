@@ -85,6 +85,7 @@ FIGURES = [
     Figure("W9", "json_run_cpu", "json: run a check, CPU", "us", 1.5),
     Figure("W10", "row_cpu", "load + 3 checks (bare: parse), CPU", "us", 3.0),
     Figure("W10", "row_wall", "load + 3 checks (bare: parse), wall", "us"),
+    Figure("W10", "deep_cpu", "load + all metadata read (bare: parse)", "us"),
     Figure("W10", "mb_per_s", "of the file per CPU second", "MB/s"),
     Figure("W10", "conversations", "conversations", ""),
     Figure("W10", "peak_mb", "peak RSS, whatever the size", "MB", 300.0, "value"),

@@ -166,3 +166,10 @@ async def w10(m, scale):
             await g.TestCase(trace=conversation, checks=checks).run()
             count += 1
     m.streamed(count, path.stat().st_size, before)
+    everything = g.Equals(
+        expected_value="user", target_key="trace.interactions[*].metadata.messages[0].role", match="all"
+    )
+    with m.time("deep"):
+        for conversation in g.load_traces(path):
+            await g.TestCase(trace=conversation, checks=[everything]).run()
+    m["deep_cpu"] *= 1e6 / count

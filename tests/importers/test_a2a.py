@@ -46,6 +46,7 @@ def test_the_last_words_are_in_the_status():
     asking = task("INPUT_REQUIRED", history=[message("USER", "q", id="1")])
     asking["status"]["message"] = message("AGENT", "Which card?", id="2")
     reply = turn(TASKS, asking)
+    assert "tool_calls" not in reply.metadata  # tasks do not tell of them
     assert reply.outputs == "Which card?" and reply.metadata["finish_reason"] == "input-required"
     asking["history"].append(message("AGENT", "Which card?", id="2"))  # it is the same message
     assert "intermediate" not in turn(TASKS, asking).metadata

@@ -1,10 +1,12 @@
 """Anthropic's messages: blocks, results inside of user messages, tools of the server, the cache, and streams."""
 
+import asyncio
 import copy
 import json
 
 import pytest
 
+from giskard.checks import ToolCallOrder, Trace
 from giskard.checks.importers.anthropic import (
     Anthropic,
     annotations_of_request,
@@ -58,7 +60,8 @@ def test_the_example():
     assert core(trace) == want
     first, second = trace.interactions
     assert first.metadata["reasoning"] == ["Look the fee up first."]
-    assert second.metadata["usage"] == {"input_tokens": 210, "output_tokens": 14, "cached_tokens": 0}
+    assert "usage" not in second.metadata  # the model's first call of the turn was not recorded
+    assert second.metadata["last_call"] == {"usage": {"input_tokens": 210, "output_tokens": 14, "cached_tokens": 0}}
     assert second.metadata["model"] == "claude-sonnet-4-5-20250929"
     assert second.metadata["finish_reason"] == "end_turn"
     assert [turn.metadata["tool_calls"][0]["message_index"] for turn in (first, second)] == [1, 5]
@@ -350,3 +353,44 @@ def test_bodies():
     assert annotations_of_request({}) == {}
     assert [len(answer) for answer in messages_of_response(response(text("y")))] == [1]
     assert messages_of_response({}) == messages_of_response(None) == messages_of_response("no events") == []
+
+
+# --- steps of one message, and figures of the last call -------------------------------
+
+
+def test_calls_between_which_a_result_stands_are_not_parallel():
+    blocks = [
+        used("search", "1", type="server_tool_use"),
+        {"type": "web_search_tool_result", "tool_use_id": "1", "content": []},
+        text("Found."),
+        used("pay", "2", type="server_tool_use"),
+        used("note", "3", type="server_tool_use"),
+        {"type": "web_search_tool_result", "tool_use_id": "2", "content": []},
+        used("bye", "4"),
+    ]
+    trace = one(ANTHROPIC, [user(text("x")), said(*blocks)])
+    assert [(call["message_index"], call.get("step")) for call in trace.last.metadata["tool_calls"]] == [
+        *[(1, None), (1, 1), (1, 1), (1, 2)],
+    ]
+    assert [call.step for call in trace.tool_calls] == [None, 1, 1, 2]
+    for tools, passes in ((["search", "pay"], True), (["pay", "search"], False), (["note", "pay", "bye"], True)):
+        assert asyncio.run(ToolCallOrder(tools=tools).run(trace)).passed is passes
+        again = Trace.model_validate_json(trace.model_dump_json())
+        assert asyncio.run(ToolCallOrder(tools=tools).run(again)).passed is passes
+
+
+def test_calls_of_one_message_without_results_between_them_are_parallel():
+    trace = one(ANTHROPIC, [user(text("x")), said(used("search", "1"), text("and"), used("pay", "2"))])
+    assert [call.step for call in trace.tool_calls] == [None, None]
+    assert asyncio.run(ToolCallOrder(tools=["pay", "search"]).run(trace)).passed
+
+
+def test_figures_of_a_turn_that_began_before_the_request():
+    request = {"model": "claude", "messages": [user(text("x")), said(used()), user(gave("1"))]}
+    answer = response(text("y"), usage={"input_tokens": 10, "output_tokens": 3})
+    found = one(ANTHROPIC, {"request": request, "response": answer, "latency_ms": 100}).last.metadata
+    assert "usage" not in found and "latency_ms" not in found
+    assert found["last_call"] == {"usage": {"input_tokens": 10, "output_tokens": 3}, "latency_ms": 100}
+    request["messages"].append(user(text("and now?")))
+    found = one(ANTHROPIC, {"request": request, "response": answer, "latency_ms": 100}).last.metadata
+    assert (found["usage"]["input_tokens"], found["latency_ms"], "last_call" in found) == (10, 100, False)

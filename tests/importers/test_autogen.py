@@ -31,6 +31,7 @@ def test_the_38_real_logs():
         assert labels["mistake_step"] == int(row["mistake_step"])
         assert trace.annotations["ground_truth"] == row["ground_truth"]
         shown = trace.interactions[0].metadata["messages"]
+        assert "tool_calls" not in trace.interactions[0].metadata  # nothing tells of them
         by_hand = row["history"][0]["role"] == "human"
         spoken = shown if by_hand else shown[1:]  # where no person speaks, the question comes first
         assert [message["content"] for message in spoken] == [item["content"] for item in row["history"]]

@@ -82,8 +82,9 @@ def test_requests_with_their_responses(log):
     assert trace.annotations["system_prompt"] == "Be kind."
     assert trace.annotations["tools"] == [{"toolSpec": {"name": "f"}}]
     last = trace.last.metadata
-    assert last["latency_ms"] == 412
-    assert last["usage"] == {"input_tokens": 5, "output_tokens": 2}
+    # The model's first call of the turn was not recorded.
+    assert last["last_call"] == {"usage": {"input_tokens": 5, "output_tokens": 2}, "latency_ms": 412}
+    assert "usage" not in last and "latency_ms" not in last
     assert (last["model"], last["finish_reason"]) == ("m", "end_turn")
     first = trace.interactions[0].metadata
     assert "latency_ms" not in first

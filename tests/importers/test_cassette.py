@@ -116,6 +116,7 @@ REAL = {
     ],
 }
 APIS = {"anthropic": "anthropic", "openai-agents": "openai_responses", "openai": "openai_responses"}
+LATE = {"anthropic_test_anthropic_tools_history_legacy"}  # whose turn began before it was recorded
 LINES = {
     "openai-agents_test_tool_call_and_result_attributes": [2, 241],
     "openai_test_responses_streaming_with_context_manager": [2, 179],
@@ -140,7 +141,7 @@ def test_real_cassettes(name):
             assert turn.metadata.get("incomplete", False) is (answered is None)
             found = turn.metadata.get("tool_calls", [])
             assert [(call["name"], call.get("answered", True)) for call in found] == calls
-            usage = turn.metadata["usage"]
+            usage = (turn.metadata["last_call"] if name in LATE else turn.metadata)["usage"]
             assert (usage["input_tokens"], usage["output_tokens"]) == tokens
     assert [trace.annotations["source"]["line"] for trace in read] == LINES.get(name, [2])
     assert {trace.annotations["api"] for trace in read} == {

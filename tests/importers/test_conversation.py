@@ -48,7 +48,7 @@ def test_a_turn_begins_at_each_message_of_the_user():
     assert (first.inputs, first.outputs) == ("a", "b")
     assert (second.inputs, second.outputs) == ("c", "d")
     assert "incomplete" not in first.metadata
-    assert "tool_calls" not in first.metadata
+    assert first.metadata["tool_calls"] == []
 
 
 def test_messages_of_the_user_that_follow_each_other_are_one():
@@ -657,3 +657,35 @@ def test_as_many_results_as_can_be_are_paired_by_name(order, given_names):
     conversation += [gave(Result(given_names[n], name=given_names[n])) for n in order]
     (turn,) = turns(*conversation)
     assert [entry["result"] for entry in turn.metadata["tool_calls"]] == given_names
+
+
+# --- what is known of calls ----------------------------------------------------------
+
+
+def test_a_turn_without_calls_says_so_where_calls_would_be_recorded():
+    messages = [user("a"), said("b"), user("c"), said(None, call())]
+    first, second = made(*messages).interactions
+    assert (first.metadata["tool_calls"], len(second.metadata["tool_calls"])) == ([], 1)
+    first, second = to_trace(messages, {}, ReadOptions(), records_calls=False).interactions
+    assert ("tool_calls" in first.metadata, len(second.metadata["tool_calls"])) == (False, 1)
+
+
+@pytest.mark.parametrize("given", ["null", " null ", '"null"', "", "  ", None])
+def test_no_arguments_are_written_in_many_ways(given):
+    trace = made(user("a"), said(None, Call("f", given)))
+    (noted,) = trace.last.metadata["tool_calls"]
+    assert noted["arguments"] in ({}, None) and "arguments_error" not in noted
+    assert trace.tool_calls[0].arguments == {}
+
+
+def test_a_message_that_calls_again_when_it_has_results_makes_steps():
+    done = Call("f", {}, "1", result=1, has_result=True)
+    (turn,) = turns(
+        user("a"),
+        said(None, done, index=1),
+        said(None, Call("g", {}, "2"), Call("h", {}, "3"), index=1),
+        said(None, Call("i", {}, "4"), index=1),
+        gave(Result("1", "2")),
+        said(None, Call("j", {}, "5"), index=5),
+    )
+    assert [call.get("step") for call in turn.metadata["tool_calls"]] == [None, 1, 1, 1, None]

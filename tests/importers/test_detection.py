@@ -134,7 +134,7 @@ def test_each_example_gives_what_its_format_can_hold(name):
         assert turn.outputs == (None if "outputs" in holds.lacks else expected["outputs"])
         assert (turn.metadata.get("incomplete") is True) == (turn.outputs is None)
         calls = turn.metadata.get("tool_calls")
-        if calls is not None:
+        if calls:
             turns_with_calls += 1
             assert [_known(call, holds) for call in calls] == [
                 _known(call, holds) for call in expected["metadata"]["tool_calls"]

@@ -57,7 +57,8 @@ def test_the_example(spelled):
     trace = one(GEMINI, value)
     inputs, outputs, (call,) = expected()["turns"][0]
     assert core(trace)["turns"] == [(inputs, outputs, [{**call, "id": None}])]  # it has no ids
-    assert trace.last.metadata["usage"] == {"input_tokens": 79, "output_tokens": 9}
+    assert "usage" not in trace.last.metadata  # the model's first call of the turn was not recorded
+    assert trace.last.metadata["last_call"] == {"usage": {"input_tokens": 79, "output_tokens": 9}}
 
 
 def test_a_bare_list_of_contents():
@@ -153,6 +154,7 @@ def test_requests_with_their_responses(spelled, names):
     assert asked == {"temperature": 0}
     known = {key: value for key, value in trace.last.metadata.items() if key != "messages"}
     assert known == {
+        "tool_calls": [],
         "usage": {"input_tokens": 12, "output_tokens": 7, "reasoning_tokens": 4, "cached_tokens": 5},
         **{"latency_ms": 7, "model": "m", "finish_reason": "STOP", "timestamp": "2025-10-09T08:53:20Z"},
         "response_id": "r1",

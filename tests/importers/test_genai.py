@@ -241,7 +241,7 @@ def test_the_ai_sdk_of_vercel():
         "ai.usage.completionTokens": 4,
         "ai.telemetry.metadata.sessionId": "conv-1",
     }
-    generate = {"ai.operationId": "ai.generateText.doGenerate", **usage}
+    generate = {"ai.operationId": "ai.generateText.doGenerate", "ai.response.msToFirstChunk": 55.5, **usage}
     ran = {"ai.operationId": "ai.toolCall", "ai.toolCall.name": "get_fee", "ai.toolCall.id": "call_1"}
     spans = [
         span("1", 0, 900, attributes=whole),

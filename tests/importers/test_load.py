@@ -2,6 +2,9 @@
 
 import inspect
 import json
+import os
+import sys
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -9,6 +12,7 @@ from pydantic import computed_field
 
 import giskard.checks
 from giskard.checks import Interaction, Trace, load_traces
+from giskard.checks.core.exceptions import MissingExtraError
 from giskard.checks.importers import (
     BadRecord,
     Format,
@@ -104,6 +108,13 @@ def formats(monkeypatch):
     return put
 
 
+def raised_in(method):
+    """The line of this file on which a method raises its RuntimeError."""
+    source, first = inspect.getsourcelines(method)
+    line = first + next(at for at, text in enumerate(source) if "raise RuntimeError" in text)
+    return f"{os.path.relpath(__file__)}:{line}"
+
+
 def lines(*values):
     return "\n".join(map(json.dumps, values))
 
@@ -160,8 +171,28 @@ def test_the_stream_is_an_iterator(write):
     assert iter(traces) is traces
     assert repr(traces) == "<TraceStream of 1 file(s), 0 traces taken, not at its end>"
     assert questions(traces) == ["q1", "q2"]
-    assert list(traces) == []
+    assert next(traces, None) is None
     assert repr(traces) == "<TraceStream of 1 file(s), 2 traces taken, ended>"
+
+
+def test_a_second_time_is_an_error_that_says_what_to_do(write):
+    traces = load_traces(write("a.jsonl", f"{line(1)}\n{line(2)}"))
+    assert isinstance(traces, Iterator)
+    assert questions(traces) == ["q1", "q2"]
+    said = r"its 2 traces were taken already: call load_traces again, or keep them with list\(\.\.\.\)"
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=said):
+            list(traces)
+
+
+def test_traces_have_no_places(write):
+    traces = load_traces(write("a.jsonl", line(1)))
+    for index in (0, slice(1)):
+        with pytest.raises(TypeError, match=r"take them all with list\(\.\.\.\), then \[index\]"):
+            traces[index]
+    with pytest.raises(TypeError):
+        len(traces)
+    assert questions(traces) == ["q1"]
 
 
 # --- what was skipped ------------------------------------------------------------------
@@ -176,7 +207,7 @@ def test_what_was_skipped_gives_a_warning_at_the_end(write):
     ) as seen:
         assert list(traces) == []
     assert [warning.filename for warning in seen] == [__file__]
-    assert list(traces) == []  # and none again
+    assert next(traces, None) is None  # and no warning again
 
 
 def test_it_can_be_an_error_at_once(write):
@@ -198,7 +229,7 @@ def test_a_bad_record_and_a_crash_cost_their_record_only(write, formats):
     path = write("a.jsonl", lines({"each": "1"}, {"each": "bad"}, {"each": "crash"}, {"each": "two"}, {"each": "4"}))
     asked, skipped = loaded(path)
     assert asked == ["1", "two", "2", "4"]
-    assert skipped == [(2, "it is bad"), (3, "RuntimeError: oh no")]
+    assert skipped == [(2, "it is bad"), (3, f"RuntimeError: oh no ({raised_in(Each.convert)})")]
 
 
 def test_a_crash_of_a_whole_read_costs_the_rest_of_its_stream(write, formats):
@@ -207,7 +238,7 @@ def test_a_crash_of_a_whole_read_costs_the_rest_of_its_stream(write, formats):
     asked, skipped = loaded(write("a.jsonl", lines(*said, {"group": 2, "say": "c"})))
     assert asked == ["x"]
     assert skipped == [
-        (2, "RuntimeError: oh no"),
+        (2, f"RuntimeError: oh no ({raised_in(Grouped.read)})"),
         (2, "its 2 further records were not read because of that"),
     ]
 
@@ -222,7 +253,114 @@ def test_a_format_whose_read_crashes_goes_on_with_the_next_record(write, formats
 
     formats(Nervous())
     asked, skipped = loaded(write("a.jsonl", lines({"each": "1"}, {"each": "crash"}, {"each": "3"})))
-    assert (asked, skipped) == (["1", "3"], [(2, "RuntimeError: oh no")])
+    assert (asked, skipped) == (["1", "3"], [(2, f"RuntimeError: oh no ({raised_in(Nervous.read)})")])
+
+
+@pytest.mark.parametrize("given", [None, 3, "text", {"a": 1}, Interaction(inputs="q", outputs="a")])
+def test_a_convert_that_gives_no_trace_is_told(write, given):
+    class Forgot(Each):
+        def convert(self, value, source, options):
+            return given if value["each"] == "alone" else [trace_of("x", source), given]
+
+    asked, skipped = loaded(write("a.jsonl", lines({"each": "alone"}, {"each": "one of two"})), Forgot())
+    kind, expected = type(given).__name__, "expected a Trace or an iterable of traces"
+    assert asked == []
+    assert skipped == [
+        (1, f"convert returned {kind}, {expected}"),
+        (2, f"convert returned {kind} among its traces, {expected}"),
+    ]
+
+
+def test_a_read_that_gives_no_trace_is_told(write):
+    class Wrong(AsItGoes):
+        def read(self, records, reading):
+            for _ in records:
+                yield None
+
+    _, skipped = loaded(write("a.jsonl", lines({"stream": "1"})), Wrong())
+    assert skipped[0][1].startswith("TypeError: read gave NoneType, expected traces")
+
+
+def test_an_error_names_the_line_of_the_format_and_not_of_a_library(write):
+    class Parses(Each):
+        def convert(self, value, source, options):
+            return json.loads(value["each"])
+
+    _, skipped = loaded(write("a.jsonl", lines({"each": "{"})), Parses())
+    assert skipped[0][1].endswith(f"test_load.py:{Parses.convert.__code__.co_firstlineno + 1})")
+
+
+class Nameless(RecordFormat):
+    def detect(self, value):
+        return True
+
+    def convert(self, value, source, options):
+        return trace_of("x", source)
+
+
+@pytest.mark.parametrize("given", [Nameless, Nameless()])
+def test_a_format_without_a_name_is_refused_where_it_is_given(write, given):
+    with pytest.raises(TypeError, match=r"the format Nameless has no name; give the class one, .*name = 'nameless'"):
+        load_traces(write("a.jsonl", line()), given)
+
+
+def test_a_package_with_a_format_without_a_name_does_not_stop_the_others(write, monkeypatch):
+    point = EntryPoint("nameless", f"{__name__}:Nameless", _registry.GROUP)
+    monkeypatch.setattr(_registry, "entry_points", lambda group: [point])
+    _registry.third_party.cache_clear()
+    try:
+        made, problems = _registry.third_party()
+    finally:
+        _registry.third_party.cache_clear()
+    assert made == ()
+    assert "the format Nameless has no name" in problems[0]
+
+
+# --- packages that are not installed ---------------------------------------------------
+
+
+def test_of_several_files_those_that_need_a_package_are_skipped(write, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    cassette = write("a.yaml", "interactions: []\nversion: 1\n")
+    rows = write("b.jsonl", line(1))
+    for given in (tmp_path, [cassette, rows]):
+        asked, skipped = loaded(given)
+        assert asked == ["q1"]
+        assert len(skipped) == 1
+        assert "pip install 'giskard-checks[cassettes]'" in skipped[0][1]
+    with pytest.raises(MissingExtraError):
+        list(load_traces(cassette))
+
+
+# --- how conversations end -------------------------------------------------------------
+
+
+def ending(*ends):
+    return "\n".join(
+        json.dumps({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}, *end]})
+        for end in ([{"role": "user", "content": text}] if text else [] for text in ends)
+    )
+
+
+@pytest.mark.parametrize("marker", ["###STOP###", "STOP", "[END]", "TASK_DONE", "## bye ##"])
+def test_a_marker_at_the_end_of_most_conversations_is_noted(write, marker):
+    path = write("a.jsonl", ending(marker, marker, marker, "And then?", None))
+    traces = load_traces(path)
+    list(traces)
+    assert traces.report.notes == [f"3 conversations end with {marker!r}: stop_markers=[{marker!r}] takes it out"]
+    again = load_traces(path, stop_markers=[marker])
+    list(again)
+    assert again.report.notes == []
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [["###STOP###"], ["STOP", "STOP", None, None], ["Thanks!", "Thanks!"], ["STOP", "END"], ["OK", "OK"]],
+)
+def test_other_ends_are_not_noted(write, ends):
+    traces = load_traces(write("a.jsonl", ending(*ends)))
+    list(traces)
+    assert traces.report.notes == []
 
 
 def test_a_format_that_stops_early_is_asked_again(write, formats):

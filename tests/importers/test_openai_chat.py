@@ -1,5 +1,6 @@
 """Chat completions: rows, logs, streams, preferences, and what other servers make of them."""
 
+import asyncio
 import copy
 import itertools
 import json
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from giskard.checks import MaxCost, MaxLatency, MaxTokens
 from giskard.checks.importers._chat_messages import add_messages, messages_of
 from giskard.checks.importers._conversation import Turns, to_trace
 from giskard.checks.importers._json import json_or_text
@@ -204,7 +206,7 @@ def test_calls_are_written_in_many_ways(call, name, arguments):
 def test_what_is_no_call_is_left_out():
     found = turn(user("x"), said("y", tool_calls=[None, 3, {}, {"id": None, "function": None}]))
     assert found.outputs == "y"
-    assert "tool_calls" not in found.metadata
+    assert found.metadata["tool_calls"] == []
 
 
 def test_a_message_may_say_who_and_when():
@@ -575,3 +577,46 @@ def test_recorded_conversations_with_ids_that_repeat():
     assert [(id, name, json_or_text(content)) for id, name, content in wanted] == found
     assert len(found) == 274
     assert sum(isinstance(result, str) for _, _, result in found) == 52
+
+
+# --- figures of the last call of a turn ----------------------------------------------
+
+USED = {"prompt_tokens": 10, "completion_tokens": 3}
+SPENT = {"usage": {"input_tokens": 10, "output_tokens": 3}, "latency_ms": 100}
+
+
+@pytest.mark.parametrize(
+    ("messages", "is_whole"),
+    [
+        ([user("x")], True),
+        ([user("x"), said("y"), user("z")], True),
+        ([user("x"), said("y"), user("z"), user("again")], True),
+        ([user("x"), said(None, tool_calls=[called("f")]), gave("1")], False),
+        ([user("x"), said("One moment.")], False),
+        ([gave("1")], False),
+    ],
+)
+def test_figures_of_an_answer_are_those_of_its_turn_when_the_model_was_called_once(messages, is_whole):
+    log = {"request": {"model": "m", "messages": messages}, "response": completion(said("y"), usage=USED)}
+    beside = row(*messages, said("y"), usage=USED, latency_ms=100)
+    plain = json.loads(json.dumps(beside))
+    named = row(*({**message, "weight": 1} for message in beside["messages"]), usage=USED, latency_ms=100)
+    for value in ({**log, "latency_ms": 100}, beside, plain, named):
+        found = one(CHAT, value).last.metadata
+        told = {name: found[name] for name in ("usage", "latency_ms") if name in found}
+        assert (told, found.get("last_call")) == ((SPENT, None) if is_whole else ({}, SPENT))
+
+
+def test_checks_of_budgets_do_not_take_the_last_call_for_the_turn():
+    request = {"model": "m", "messages": [user("x"), said(None, tool_calls=[called("f")]), gave("1")]}
+    log = {"request": request, "response": completion(said("y"), usage=USED), "latency_ms": 100, "cost_usd": 0.1}
+    trace = one(CHAT, log)
+    assert trace.last.metadata["last_call"] == {**SPENT, "cost_usd": 0.1}
+    for check in (MaxTokens(per_turn=20), MaxLatency(per_turn_ms=1000), MaxCost(per_turn=1)):
+        assert asyncio.run(check.run(trace)).status.value == "error"
+
+
+def test_each_choice_has_figures_of_its_own():
+    request = {"model": "m", "messages": [user("x"), said("One moment.")]}
+    log = {"request": request, "response": completion(said("y"), said("z")), "latency_ms": 100}
+    assert [trace.last.metadata["last_call"] for trace in read(CHAT, log)[0]] == [{"latency_ms": 100}] * 2

@@ -463,3 +463,48 @@ def test_bodies():
     (answer,) = messages_of_response(WHOLE)
     assert [message.role for message in answer] == ["assistant", "assistant"]
     assert messages_of_response({}) == messages_of_response(None) == messages_of_response("no events") == []
+
+
+# --- figures of the last call of a turn ----------------------------------------------
+
+USED = {"input_tokens": 10, "output_tokens": 3}
+
+
+@pytest.mark.parametrize(
+    ("items", "is_whole"),
+    [
+        ([user("x")], True),
+        ([user("x"), said("y"), user("z")], True),
+        ([user("x"), called(), gave("1")], False),
+        ([gave("1")], False),
+    ],
+)
+def test_figures_of_a_turn_that_began_before_the_request(items, is_whole):
+    log = {"request": {"model": "m", "input": items}, "response": response(said("y"), usage=USED), "latency_ms": 100}
+    found = one(RESPONSES, log).last.metadata
+    told = {name: found[name] for name in ("usage", "latency_ms") if name in found}
+    spent = {"usage": USED, "latency_ms": 100}
+    assert (told, found.get("last_call")) == ((spent, None) if is_whole else ({}, spent))
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_figures_of_a_chain_are_added_up_when_all_of_them_are_known(is_whole):
+    before = [] if is_whole else [called(call_id="0"), gave("0", "0")]
+    links = [
+        {"request": {"input": [user("x"), *before]}, "response": response(called(), id="r1", usage=USED)},
+        {
+            "request": {"input": [gave("1")], "previous_response_id": "r1"},
+            "response": response(said("y"), id="r2", previous_response_id="r1", usage=USED),
+        },
+        {
+            "request": {"input": [user("z")], "previous_response_id": "r2"},
+            "response": response(said("!"), id="r3", previous_response_id="r2", usage=USED),
+        },
+    ]
+    trace = one(RESPONSES, *links)
+    first, second = (turn.metadata for turn in trace.interactions)
+    if is_whole:
+        assert (first["usage"], "last_call" in first) == ({"input_tokens": 20, "output_tokens": 6}, False)
+    else:
+        assert ("usage" in first, first["last_call"]) == (False, {"usage": USED})
+    assert (second["usage"], "last_call" in second) == (USED, False)

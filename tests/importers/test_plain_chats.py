@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from giskard.checks import Interaction, MaxToolCalls, TestCase, ToolCalled, ToolErrors, Trace, resolve
+from giskard.checks.core.tool_calls import noted_calls
 from giskard.checks.export.json_files import to_report_json
-from giskard.checks.importers._chat_messages import messages_of
-from giskard.checks.importers._conversation import to_trace
+from giskard.checks.importers._chat_messages import add_messages, messages_of
+from giskard.checks.importers._conversation import Turns, to_trace
 from giskard.checks.importers._detection import Detector
 from giskard.checks.importers._plain_chats import is_plain_row, plain_chat
 from giskard.checks.importers.base import ReadOptions
@@ -21,7 +22,7 @@ from giskard.checks.utils.deferred import Deferred
 texts = st.sampled_from(["", "Hello", "One moment.", "STOP", "Bye STOP", "{}"]) | st.text(max_size=5)
 ids = st.sampled_from(["c1", "c2", "c3"])
 names = st.sampled_from(["get_fee", "block"])
-arguments = st.sampled_from(['{"item": "card"}', "{not json", "", "[1]", '"{}"']) | st.text(max_size=4)
+arguments = st.sampled_from(['{"item": "card"}', "{not json", "", "[1]", '"{}"', "null"]) | st.text(max_size=4)
 calls = st.builds(
     lambda id, name, given: {"id": id, "type": "function", "function": {"name": name, "arguments": given}},
     *(ids, names, arguments),
@@ -93,6 +94,59 @@ def test_it_is_what_all_other_chats_are_read_to(chat, options):
         assert [turn.metadata.get("incomplete", False) for turn in expected.interactions] == [
             turn.outputs is None for turn in trace.interactions
         ]
+
+
+repeated = st.builds(
+    lambda id, text: [{"role": "tool", "tool_call_id": id, "content": text}] * 2, ids, texts | arguments
+)
+markers = st.sampled_from(["STOP", " STOP ", "STOP STOP", "Bye STOP"]).map(
+    lambda text: [{"role": "user", "content": text}]
+)
+same_ids = st.builds(
+    lambda text, call: [{"role": "assistant", "content": text, "tool_calls": [call, {**call}]}],
+    st.none() | texts,
+    calls,
+)
+odd_chats = st.builds(
+    lambda first, parts: [*first, *(message for part in parts for message in part)],
+    prompts,
+    st.lists(st.one_of(repeated, markers, same_ids, messages.map(lambda message: [message])), min_size=1, max_size=8),
+)
+
+
+@given(chat=odd_chats, options=options, failing_ones=st.booleans())
+def test_all_three_ways_to_read_a_chat_agree(chat, options, failing_ones):
+    chat = json.loads(json.dumps(chat))  # each message is an object of its own
+    tells = fails if failing_ones else None
+    one_by_one = Turns(options)
+    for place, message in enumerate((failing if failing_ones else messages_of)(copy.deepcopy(chat))):
+        one_by_one.add(message, place)
+    at_once = Turns(options)
+    assert add_messages(at_once, copy.deepcopy(chat), 0, tells) == len(chat)
+    expected, trace = one_by_one.trace({"tier": 1}), at_once.trace({"tier": 1})
+
+    assert trace == expected and trace.model_dump() == expected.model_dump()
+    trace = plain_chat(copy.deepcopy(chat), {"tier": 1}, options, tells)
+    if trace is None:
+        assert not expected.interactions
+        return
+    noted = [noted_calls(turn, number) for number, turn in enumerate(trace.interactions)]  # before they are read
+    whole = [noted_calls(turn, number) for number, turn in enumerate(expected.interactions)]
+    assert [[(c.name, c.id, c.message_index, c.arguments, c.error) for c in made] for made in noted] == [
+        [(c.name, c.id, c.message_index, c.arguments, c.error) for c in made] for made in whole
+    ]
+    assert trace == expected and trace.model_dump() == expected.model_dump()
+
+
+def test_no_call_is_not_the_same_as_no_recording_of_calls():
+    trace = chat()
+    check = MaxToolCalls(limit=2, require_recording=True)
+    assert asyncio.run(check.run(trace)).passed  # before the metadata were read
+    assert trace.interactions[1].metadata["tool_calls"] == []
+    assert asyncio.run(check.run(trace)).passed
+    unknown = to_trace(messages_of(copy.deepcopy(CHAT)), {}, ReadOptions(), records_calls=False)
+    assert "tool_calls" not in unknown.interactions[1].metadata
+    assert asyncio.run(check.run(unknown)).status.value == "error"
 
 
 @given(chat=chats)

@@ -58,7 +58,7 @@ def test_a_structured_answer_is_the_output_and_no_call():
     ]
     reply = turn(PYDANTIC_AI, messages)
     assert reply.outputs == {"fee": 0}
-    assert "tool_calls" not in reply.metadata and "incomplete" not in reply.metadata
+    assert reply.metadata["tool_calls"] == [] and "incomplete" not in reply.metadata
 
 
 def test_a_structured_answer_beside_other_calls():

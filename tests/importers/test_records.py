@@ -80,15 +80,18 @@ def test_what_a_line_holds_of_lone_surrogates_is_kept(write):
         ('{"interactions": [', "cut off: it does not end"),
         (line(2)[:-1], "not JSON: "),
         (line(2)[:30], "not JSON: "),
-        ("{not json}", "not JSON: Expecting property name enclosed in double quotes at its character 2"),
-        ("INFO starting", "not JSON: Expecting value at its character 1"),
+        ("{not json}", "not JSON: a key in double quotes was expected, at character 2"),
+        ("INFO starting", "not JSON: a value was expected, at character 1"),
         ('"a text"', "of no known format: a text"),
         ("17", "of no known format: a number"),
         ('{"interactions": [\0\0]}', "not JSON: it holds NUL bytes"),
         ("\0\0\0", "NUL bytes where a value should be"),
         ('{"a": ' + "9" * 5000 + "}", "not readable: Exceeds the limit"),
         ('{"some": "thing"}', "of no known format: an object with the keys 'some'"),
-        ("}", "not JSON: Expecting value"),
+        ("}", "not JSON: a value was expected"),
+        ('{"a": "b\x01"}', "not JSON: a text holds a line break or another control character, at character 9"),
+        ('{"a" 1}', "not JSON: a colon was expected after the key, at character 6"),
+        ('{"a": 1 "b": 2}', "not JSON: a comma was expected, or the end of the list or object, at character 9"),
     ],
 )
 def test_a_bad_line_does_not_stop_the_others(write, bad, reason):
@@ -103,6 +106,21 @@ def test_deep_nesting_is_skipped_or_read(write):
     asked, skipped = loaded(write("a.jsonl", f"{line(1)}\n{deep}\n{line(3)}"))
     assert asked == ["q1", "q3"]
     assert [place for place, _ in skipped] == [2]
+
+
+@pytest.mark.parametrize("piece", ["[", '[{"a":'])
+def test_brackets_without_end_stop_at_the_line(write, piece):
+    asked, skipped = loaded(write("a.jsonl", f"{line(1)}\n{piece * 1_000_000}\n{line(3)}\n{line(4)}"))
+    assert asked == ["q1", "q3", "q4"]
+    assert skipped[0] == (2, "nested too deeply to be read")
+
+
+def test_behind_an_item_that_is_too_deep_the_list_goes_on(write):
+    deep = "[" * 50_000 + "]" * 50_000
+    asked, skipped = loaded(write("a.json", f"[{line(1)}, {deep}, {line(3)}]"))
+    assert (asked, skipped) == (["q1", "q3"], [(1, "nested too deeply to be read")])
+    asked, skipped = loaded(write("b.json", f"[\n {line(1)},\n {'[' * 200_000},\n  {{\n {line(3)}\n]"))
+    assert (asked, skipped) == (["q1", "q3"], [(3, "nested too deeply to be read (up to line 4)")])
 
 
 def test_a_last_line_that_is_cut_off(write):
@@ -120,7 +138,7 @@ def test_a_broken_value_of_several_lines_is_skipped_as_one(write):
     text = f"{json.dumps(row(1), indent=2)}\n{broken}\n{json.dumps(row(3), indent=2)}"
     asked, skipped = loaded(write("a.json", text))
     assert asked == ["q1", "q3"]
-    assert skipped == [(9, "not JSON: Expecting value on line 12 (up to line 16)")]
+    assert skipped == [(9, "not JSON: a value was expected, on line 12 (up to line 16)")]
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -316,8 +334,27 @@ def test_the_nearest_formats_are_named(write):
 
 
 def test_a_file_that_is_no_json_is_an_error(write):
-    with pytest.raises(UnknownFormatError, match=r"a\.txt:1: no JSON was found here: not JSON: Expecting value"):
+    with pytest.raises(UnknownFormatError, match=r"a\.txt:1: this is no JSON: the file begins with 'Dear all,'$"):
         list(load_traces(write("a.txt", "Dear all,\nthis is a letter.\n")))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.log", b"2025-10-09 INFO " + b"x" * 5000, f"begins with '2025-10-09 INFO {'x' * 24}...'"),
+        ("a.jsonl", "\N{LATIN SMALL LETTER E WITH ACUTE}".encode() * 500, "begins with '\u00e9\u00e9"),
+        ("a.jsonl", b"\x1b[31mred", r"begins with '\x1b[31mred'"),
+        ("a.jsonl", b"\x89PNG\r\n\x1a\n\0\0", r"begins with b'\x89PNG"),
+        ("a.json", b"a\0b\0", r"begins with b'a\x00b\x00'"),
+        ("a.json", '{"messages": [', "no JSON was found here: cut off"),
+    ],
+)
+def test_what_is_no_json_is_shown_by_its_beginning(write, name, content, said):
+    with pytest.raises(UnknownFormatError) as error:
+        list(load_traces(write(name, content), on_skip="ignore"))
+    assert said in str(error.value)
+    assert "the formats are" not in str(error.value)
+    assert len(str(error.value)) < 300
 
 
 def test_an_empty_file_is_no_error_but_said(write):

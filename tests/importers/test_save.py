@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from giskard.checks import Interaction, Trace, load_traces, save_traces
+from giskard.checks import Interaction, Scenario, Suite, Trace, load_traces, save_traces
 from giskard.checks.core.models import SCHEMA_VERSION
 from tests.importers.rows import loaded
 
@@ -151,6 +151,35 @@ def test_what_is_no_trace_is_refused(tmp_path):
     with pytest.raises(ValueError, match="cannot be saved as 'giscard'; did you mean 'giskard'"):
         save_traces([], tmp_path / "a.jsonl", "giscard")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.CSV.gz", "a.parquet", "a.xlsx", "a.yaml", "a.yml", "a.tsv", "a.zip"])
+@pytest.mark.parametrize("format", ["giskard", "openai_chat"])
+def test_a_name_that_says_another_thing_is_refused(tmp_path, name, format):
+    with pytest.raises(ValueError, match=r"what is written is JSON lines: name it \.jsonl, or \.jsonl\.gz to pack it"):
+        save_traces([Trace()], tmp_path / name, format)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["a", "a.jsonl", "a.json", "a.ndjson", "a.txt", "a.gz", "run.2025-10-09"])
+def test_other_names_are_taken(tmp_path, name):
+    trace = Trace(interactions=[Interaction(inputs="q", outputs="a")])
+    save_traces([trace], tmp_path / name)
+    assert list(load_traces(tmp_path / name)) == [trace]
+
+
+def test_of_a_result_its_trace_is_to_be_saved(tmp_path):
+    scenario = Scenario("one").interact("q", outputs="a")
+    result = scenario.run_sync()
+    for one in (result, [result]):
+        with pytest.raises(TypeError, match=r"ScenarioResult.*: use result\.final_trace$"):
+            save_traces(one, tmp_path / "a.jsonl")
+    suite = Suite("two", [scenario]).run_sync(verbose=False)
+    with pytest.raises(TypeError, match=r"SuiteResult: use \[result\.final_trace for result in "):
+        save_traces(suite, tmp_path / "a.jsonl")
+    with pytest.raises(TypeError, match=r"expected traces, got int$"):
+        save_traces(3, tmp_path / "a.jsonl")
+    assert save_traces(result.final_trace, tmp_path / "a.jsonl") == 1
 
 
 def test_what_fails_midway_leaves_nothing(tmp_path):

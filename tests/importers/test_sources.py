@@ -52,6 +52,17 @@ def test_globs(logs, monkeypatch):
     assert loaded("logs/de*") == (["q4", "q3"], [])
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in the file system")
+@pytest.mark.parametrize("pattern", ["", "*", "**/*.jsonl", "p*"])
+def test_pipes_in_folders_and_globs_are_left_out(write, pattern):
+    folder = write("logs/pa.jsonl", line(1)).parent
+    os.mkfifo(folder / "pipe.jsonl")
+    os.symlink("pipe.jsonl", folder / "plink.jsonl")
+    traces = load_traces(folder / pattern)
+    assert questions(traces) == ["q1"]
+    assert "2 files of other kinds left out: a pipe, socket or device" in str(traces.report)
+
+
 def test_a_file_whose_name_looks_like_a_glob(write):
     assert loaded(write("a[1].jsonl", line())) == (["q1"], [])
 
@@ -75,6 +86,30 @@ def test_what_is_not_there_is_said_at_once(tmp_path, name, message):
     with pytest.raises(FileNotFoundError) as error:
         load_traces(tmp_path / name)
     assert message.format(tmp_path) in str(error.value).replace("(.bin", "(.csv") or ".csv" in str(error.value)
+
+
+def test_spreadsheets_are_no_known_kind(tmp_path):
+    with pytest.raises(FileNotFoundError) as error:
+        load_traces(tmp_path)
+    assert ".jsonl" in str(error.value) and ".csv" in str(error.value)
+    assert not any(suffix in str(error.value) for suffix in (".xlsx", ".xls", ".ods"))
+
+
+def test_files_of_other_kinds_are_counted(write, tmp_path):
+    write("a.jsonl", line(1))
+    for name in ("README.md", "below/app.log", "below/b.log", ".hidden", "Makefile"):
+        write(name, "text")
+    traces = load_traces(tmp_path)
+    assert questions(traces) == ["q1"]
+    assert traces.report.notes == ["4 files of other kinds left out: .log, .md, without a suffix"]
+    assert load_traces(tmp_path / "a.jsonl").report.notes == []
+
+
+def test_a_damaged_file_is_said_to_be_damaged(write):
+    with pytest.raises(UnknownFormatError) as error:
+        list(load_traces(write("a.jsonl.gz", b"\x1f\x8b" + b"no gzip" * 9), on_skip="ignore"))
+    assert "damaged or cut off" in str(error.value)
+    assert "the formats are" not in str(error.value)
 
 
 def test_no_paths_at_all():

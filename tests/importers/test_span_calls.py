@@ -124,3 +124,19 @@ def test_a_call_whose_result_was_never_recorded_says_so():
     (made,) = last(trace)["tool_calls"]
     assert made["result"] is None and made["answered"] is False
     assert last(trace)["incomplete"] is True
+
+
+def test_a_tool_that_calls_itself_is_two_calls():
+    def nested(inner):
+        return only(
+            [
+                agent("1", 0, 99),
+                model("2", 1, 2, "1", [user("q")], [call("f", {"a": 1}, "c1")]),
+                tool("3", 3, 40, "1", "f", {"a": 1}, 1, "c1"),
+                tool("4", 5, 6, "3", "f", inner, 0),
+                model("9", 50, 60, "1", [user("q")], [assistant("a")]),
+            ]
+        )
+
+    assert sorted(calls(nested({"a": 0}), "result")) == [(0,), (1,)]
+    assert calls(nested({"a": 1, "b": "by default"}), "result") == [(1,)]

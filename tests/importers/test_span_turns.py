@@ -2,9 +2,12 @@
 
 import itertools
 import random
+import gc
+import time
 
 import pytest
 
+from giskard.checks.importers.base import Reading, ReadOptions, Record
 from giskard.checks.importers.opentelemetry import OpenTelemetry
 from tests.importers.spans import (
     ANSWERED,
@@ -294,6 +297,18 @@ def test_parents_in_a_circle():
     assert said(only(spans)) == BOTH[:1]
 
 
+def test_calls_of_models_in_a_circle_are_all_kept():
+    spans = [model(f"b{n}", n, n + 1, f"b{(n + 1) % 3}", [user(f"q{n}")], [assistant(f"a{n}")]) for n in range(3)]
+    for order in itertools.permutations(spans):
+        (trace,), skipped = read(order)
+        assert (said(trace), skipped) == ([("q0", "a0"), ("q1", "a1"), ("q2", "a2")], [])
+
+
+def test_a_circle_is_cut_in_itself_and_not_below_it():
+    spans = [http("b1", 5, 9, "b2"), http("b2", 6, 9, "b1"), model("1", 0, 1, "b1", [user("q")], [assistant("a")])]
+    assert said(only(spans)) == [("q", "a")]
+
+
 def test_clocks_that_differ_do_not_change_the_order_of_what_was_said():
     spans = conversation()
     spans[1]["start_time"], spans[1]["end_time"] = "2025-10-09T01:00:00Z", "2025-10-09T00:59:00Z"
@@ -424,6 +439,15 @@ def test_of_two_records_of_a_span_the_one_that_says_more_counts():
     assert read([*spans, started]) == read(spans) == read([started, *spans])
 
 
+def test_different_spans_with_one_id_are_all_kept():
+    spans = [model("1", n, n + 1, None, [user(f"q{n}")], [assistant(f"a{n}")]) for n in range(3)]
+    for order in itertools.permutations([*spans, spans[0]]):
+        reading = Reading(ReadOptions())
+        (trace,) = OpenTelemetry().read((Record(record) for record in order), reading)
+        assert said(trace) == [("q0", "a0"), ("q1", "a1"), ("q2", "a2")]
+        assert reading.report.notes == ["opentelemetry: 3 different spans have the id '1'"]
+
+
 def test_many_turns_take_time_in_proportion():
     spans = []
     for number in range(400):
@@ -438,6 +462,23 @@ def test_spans_in_spans_very_deep():
     agents = [agent(f"b{n}", n, 9000 - n, None if n == 0 else f"b{n - 1}") for n in range(3000)]
     agents.append(model("1", 3001, 3002, "b2999", [user("q")], [assistant("a")]))
     assert said(only(agents)) == [("q", "a")]
+
+
+@pytest.mark.parametrize("make", [http, agent, model])
+def test_deep_chains_take_time_in_proportion(make):
+    def taken(count):
+        more = {} if make is http else {"gave": [assistant("x")]}
+        spans = [make(f"b{n}", n, 99_000 - n, None if n == 0 else f"b{n - 1}", **more) for n in range(count)]
+        gc.disable()  # it takes longer the more the tests before have left
+        try:
+            start = time.process_time()
+            read(spans)
+            return time.process_time() - start
+        finally:
+            gc.enable()
+
+    # Were each looked up through all above it, it would be 64 times as long.
+    assert min(taken(8000) for _ in range(2)) < 24 * min(taken(1000) for _ in range(3))
 
 
 def test_the_format_is_told_by_its_dialect():

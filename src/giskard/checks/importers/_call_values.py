@@ -31,6 +31,8 @@ def read_arguments(given: Any) -> tuple[Any, str | None]:
         if not given.strip():  # how many write a call without arguments
             return _NOTHING, None
         return given, f"not JSON: {error}"
+    if value is None:  # others write "null" for that
+        return _NOTHING, None
     if type(value) is not dict:
         return freeze_data(value), f"expected an object, got {given:.80}"
     return freeze_data(value), None

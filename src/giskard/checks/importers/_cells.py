@@ -14,6 +14,7 @@ from math import isfinite
 from typing import Any, Final, cast
 
 from giskard.checks.importers._json import loads
+from giskard.checks.importers._lenient import number
 from giskard.checks.importers._messages import Message, Role
 
 __all__ = [
@@ -121,18 +122,13 @@ def _literal(text: str) -> Any:
 
 def number_in(cell: Any) -> float | None:
     """The number that a cell is or writes, with a point for the fraction."""
-    if isinstance(cell, bool):
-        return None
-    if isinstance(cell, int | float):
-        return cell if isfinite(cell) else None
     if isinstance(cell, str) and _NUMBER.fullmatch(cell.strip()):
         text = cell.strip()
         try:
-            number = float(text) if _FRACTION.search(text) else int(text)
+            return number(float(text) if _FRACTION.search(text) else int(text))
         except ValueError:  # more digits than Python reads
             return None
-        return number if isfinite(number) else None
-    return None
+    return number(cell)
 
 
 # No leading zeros: those are of ids and codes.

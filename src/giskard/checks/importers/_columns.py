@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.models import did_you_mean
 from giskard.checks.importers.base import BadRecord
+from giskard.checks.utils.text import cut
 
 __all__ = ["ROLES", "Columns", "find_columns", "known_names", "names_in", "words_of"]
 
@@ -77,6 +78,10 @@ _LABELS: Final = re.compile(
 _JUDGES: Final = re.compile(r"(judge|llm|model|gpt\d*|auto|predicted)_.*")
 # The same name may be a text or an id: only the cells can tell.
 _ID_OR_TEXT: Final = frozenset({"conversation", "dialog", "dialogue", "session", "thread"})
+
+# Of the columns that errors list.
+_MOST_NAMES: Final = 15
+_LONGEST_NAME: Final = 60
 
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BETWEEN: Final = re.compile(r"[\W_]+")
@@ -260,7 +265,7 @@ def _given(names: Sequence[str], wanted: Mapping[str, Any]) -> dict[str, tuple[s
             if column not in names:
                 raise ConfigurationError(
                     f"columns[{role!r}] is {column!r}, and there is no such column{did_you_mean(column, names)}; "
-                    f"the columns are: {_listed(names)}"
+                    f"the columns are: {listed(names)}"
                 )
         given[role] = columns
     return given
@@ -278,11 +283,11 @@ def _as_names(value: Any) -> tuple[str, ...]:
     raise ConfigurationError(f"columns holds {value!r}: give the name of a column, or a list of names")
 
 
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:40])
-    return f"{shown} and {len(names) - 40} more" if len(names) > 40 else shown
+def listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(cut(name, _LONGEST_NAME)) for name in names[:_MOST_NAMES])
+    return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown
 
 
 def _unsure(why: str, names: Sequence[str]) -> BadRecord:
     say = "columns={'input': ..., 'output': ...}, or columns={'messages': ...} for whole conversations"
-    return BadRecord(f"{why}; say which columns to read with {say}. The columns are: {_listed(names)}")
+    return BadRecord(f"{why}; say which columns to read with {say}. The columns are: {listed(names)}")

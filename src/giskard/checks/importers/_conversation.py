@@ -17,7 +17,9 @@ from giskard.checks.utils.frozen import FrozenList, freeze_data
 __all__ = ["Call", "Message", "Result", "Role", "Turns", "to_trace", "trace_of"]
 
 
-def to_trace(messages: Iterable[Message], annotations: Mapping[str, Any], options: ReadOptions) -> Trace[Any, Any]:
+def to_trace(
+    messages: Iterable[Message], annotations: Mapping[str, Any], options: ReadOptions, *, records_calls: bool = True
+) -> Trace[Any, Any]:
     """The turns that `messages` make, as a trace.
 
     A turn begins at each message of the user; messages of the user that follow each other make one.  What the system
@@ -29,8 +31,10 @@ def to_trace(messages: Iterable[Message], annotations: Mapping[str, Any], option
     annotations
         ``source`` and whatever else is known of the conversation: ``conversation_id``, ``tools``, ``labels``; those
         that are None are left out.
+    records_calls
+        As of `Turns`.
     """
-    turns = Turns(options, annotations.get("system_prompt"))
+    turns = Turns(options, annotations.get("system_prompt"), records_calls=records_calls)
     for position, message in enumerate(messages):
         turns.add(message, position if message.index is None else message.index)
     return turns.trace(annotations)
@@ -52,6 +56,8 @@ class Turns:
     ----------
     prompt
         The system prompt, as far as it is known already.
+    records_calls
+        Whether the recording would hold calls of tools: then a turn without any has an empty list of them.
 
     Attributes
     ----------
@@ -61,10 +67,11 @@ class Turns:
         Whether messages may be given to the turn directly: no option changes them.
     """
 
-    def __init__(self, options: ReadOptions, prompt: Any = None) -> None:
+    def __init__(self, options: ReadOptions, prompt: Any = None, *, records_calls: bool = True) -> None:
         self.turn: Turn | None = None
         self.is_plain = not options.stop_markers and not options.keep_raw
         self._prompt = prompt
+        self._records_calls = records_calls
         self._markers = options.stop_markers
         self._keeps_raw = options.keep_raw
         self._done: list[Interaction] = []
@@ -100,6 +107,7 @@ class Turns:
         if self.turn is not None:
             self._done.append(self.turn.finished())
         turn = self.turn = Turn()
+        turn.records_calls = self._records_calls
         for message in self._ahead:
             turn.note(message)
         self._ahead = []

@@ -32,6 +32,7 @@ _ABOUT = {
 _OF_CONVERSATIONS = {
     name for key in ("scenario", "expected_outcome", "user_description", "chatbot_role") for name in _ABOUT[key]
 }
+_CALLED = ("tools_called", "toolsCalled")
 _OUTPUTS = ("actual_output", "actualOutput")
 _CASES = ("testCases", "test_cases", "conversationalTestCases", "conversational_test_cases")
 
@@ -54,7 +55,8 @@ class DeepEval(RecordFormat):
         cases = [case for key in _CASES if key in row for case in dicts(row[key], key)]
         for case in cases or [row]:
             annotations = {"source": source, **known(**{name: first(case, *keys) for name, keys in _ABOUT.items()})}
-            yield to_trace(_turns(case), annotations, options)
+            told = any(first(turn, *_CALLED) is not None for turn in (case, *map(mapping, listed(case.get("turns")))))
+            yield to_trace(_turns(case), annotations, options, records_calls=told)
 
 
 def _is_case(value: Any) -> bool:
@@ -94,7 +96,7 @@ def _answer(record: dict[str, Any], content: Any) -> Iterator[Message]:
             result=call.get("output"),
             has_result=call.get("output") is not None,
         )
-        for call in map(mapping, listed(first(record, "tools_called", "toolsCalled")))
+        for call in map(mapping, listed(first(record, *_CALLED)))
     ]
     if calls:
         yield Message("assistant", calls=calls)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
@@ -10,7 +11,7 @@ from giskard.checks.importers._registry import format_named, names_of_formats, r
 from giskard.checks.importers._values import WRAPPERS
 from giskard.checks.importers.base import Format
 
-__all__ = ["ENVELOPES", "Detector", "UnknownFormatError", "advice", "shape_of"]
+__all__ = ["ENVELOPES", "Detector", "UnknownFormatError", "advice", "beginning", "shape_of"]
 
 ENVELOPES = ("row", "record", "conversation", "trace", "data", "payload", "body", "message", "_source", "attributes")
 """The keys under which some exports put the record itself."""
@@ -198,6 +199,26 @@ def advice(values: Iterable[Any]) -> str:
     near = sorted((name for name, count in shared.items() if count > 1), key=lambda name: -shared[name])[:3]
     names = f"nearest are {', '.join(near)}" if near else f"the formats are {', '.join(names_of_formats())}"
     return f"{names}; say which it is with format=, or bring one of your own: a subclass of Format"
+
+
+def beginning(head: bytes) -> str | None:
+    """What a file that is no JSON begins with, cut and escaped; None of one that seems to be JSON, or is empty."""
+    head = head.lstrip(_BLANK)
+    if not head or head[:1] in (b"{", b"["):
+        return None
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(head[:_SHOWN_BYTES])  # which may end within a character
+    except UnicodeDecodeError:
+        return f"{head[:16]!r}"
+    if "\0" in text:
+        return f"{head[:16]!r}"
+    line = text.splitlines()[0]
+    return repr(line[:_SHOWN] + ("..." if len(line) > _SHOWN else ""))
+
+
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+_SHOWN = 40
+_SHOWN_BYTES = 200
 
 
 def _collect_keys(value: Any, keys: set[str], depth: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -13,7 +13,7 @@ from giskard.checks.importers._lenient import first, moment, number, text
 from giskard.checks.importers._messages import Message
 from giskard.checks.importers._streams import events_in
 
-__all__ = ["Exchange", "annotations_of", "exchange_of", "note_figures"]
+__all__ = ["Exchange", "annotations_of", "exchange_of", "keep_apart", "lacks_figures", "note_figures"]
 
 _REQUESTS = ("request", "request_body", "requestBody", "req", "body", "input", "inputs", "kwargs")
 _RESPONSES = ("response", "response_body", "responseBody", "res", "output", "outputs", "completion", "result", "body")
@@ -35,6 +35,8 @@ _ENDS = ("endTime", "end_time", "ended_at", "completed_at", "response_created_at
 _FIRST_TOKEN_TIMES = ("completionStartTime", "completion_start_time")
 _TIMES = ("timestamp", "ts", "time", "created_at", "createdAt", "created")
 _CONVERSATIONS = ("conversation_id", "conversationId", "session_id", "sessionId", "thread_id", "threadId", "chat_id")
+# Those of a message that a turn adds up.
+_OF_A_CALL = ("usage", "latency_ms", "ttft_ms", "cost_usd")
 _FIGURES = frozenset(
     (*_MILLISECONDS, *_SECONDS, *_FIRST_TOKEN, *_COST, *_STARTS, *_ENDS, *_FIRST_TOKEN_TIMES, *_TIMES, *_CONVERSATIONS)
 )
@@ -149,6 +151,38 @@ def note_figures(message: Message, record: Mapping[str, Any]) -> None:
     message.cost_usd = message.cost_usd if cost is None else cost
     message.timestamp = moment(first(record, *_TIMES, *_STARTS)) or message.timestamp
     message.model = message.model or text(record.get("model"))
+
+
+def lacks_figures(asked: Iterable[Message], lacks: bool = False, *, follows: bool = False) -> bool:
+    """Whether the turn of the answer to a request has calls of the model of which no figures were recorded.
+
+    Parameters
+    ----------
+    asked
+        The messages of the request.
+    lacks
+        Whether the turn that the request goes on with has such calls already.
+    follows
+        Whether the exchange that came before is recorded too: the results in the request are of its calls.
+    """
+    for message in asked:
+        if message.role == "user" and (message.content is not None or not (message.results or message.calls)):
+            lacks = False
+        elif message.role == "assistant" or (message.results and not follows):
+            lacks = True
+    return lacks
+
+
+def keep_apart(answer: Sequence[Message]) -> None:
+    """Move the figures of an answer to ``metadata["last_call"]``: they are not those of the whole turn."""
+    apart: dict[str, Any] = {}
+    for message in answer:
+        for name in _OF_A_CALL:
+            if (figure := getattr(message, name)) is not None:
+                apart[name] = figure
+                setattr(message, name, None)
+    if apart:
+        answer[-1].metadata = {**(answer[-1].metadata or {}), "last_call": apart}
 
 
 def _milliseconds(seconds: float) -> float:

@@ -13,6 +13,7 @@ from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.importers import anthropic, bedrock, gemini, openai_chat, openai_responses
 from giskard.checks.importers._contents import plain
 from giskard.checks.importers._conversation import to_trace
+from giskard.checks.importers._exchanges import keep_apart, lacks_figures
 from giskard.checks.importers._http_log import HttpExchange
 from giskard.checks.importers._json import json_or_text
 from giskard.checks.importers._lenient import first, listed, mapping, text
@@ -71,6 +72,7 @@ class _Talk:
     atoms: list[Atom] = field(default_factory=list[Atom])
     prompts: set[str] = field(default_factory=set[str])
     error: str | None = None  # why the last request got no answer
+    lacks: bool = False  # whether the turn that goes on has calls of the model that were not recorded
 
 
 class Talks:
@@ -164,8 +166,11 @@ class Talks:
             answer = [Message("assistant", metadata={"error": error})]
         else:
             talk.atoms += [atom for message in answer for atom in _atoms(message)]
+        talk.lacks = lacks_figures(added, talk.lacks, follows=bool(talk.messages))
         if answer:
             _note(answer[-1], exchange, retries)
+            if talk.lacks:
+                keep_apart(answer)
         for messages in (added, answer):
             talk.messages += _numbered(messages, talk.messages)
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 from giskard.checks.importers.base import BadRecord
 
 __all__ = [
+    "batch",
     "dicts",
     "first",
     "known",
@@ -62,9 +63,12 @@ def text(value: Any) -> str | None:
 
 def number(value: Any) -> float | None:
     """`value` when it is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value
+    try:
+        return value if isfinite(value) else None
+    except OverflowError:  # an integer that is longer than any figure
+        return None
 
 
 def first(record: Mapping[str, Any], *names: str) -> Any:

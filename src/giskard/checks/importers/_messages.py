@@ -79,7 +79,7 @@ class Message:
     timestamp
         ISO 8601.
     metadata
-        What else the turn's metadata is to hold; lists of several messages are put together.
+        What else the turn's metadata is to hold; lists of several messages are put together, and ``columns``.
     labels
         What people said of this turn.
     raw

@@ -46,11 +46,17 @@ _RESERVED_OF_ALL: Final = frozenset(
 )
 
 
-def noted(cells: Mapping[str, Any], of_turn: bool) -> dict[str, Any]:
+def noted(cells: Mapping[str, Any], of_turn: bool, *, apart: bool = False) -> dict[str, Any]:
     """What columns make known of a turn, or of a conversation.
 
     Each stands under the name of its column.  Those that mean something else there stand under ``columns``; of a turn,
     figures and the like stand where they do for any other format.
+
+    Parameters
+    ----------
+    apart
+        Whether all that is no figure stands under ``columns``, where judges do not look: a column that nobody named may
+        hold what somebody thought of the answer.
     """
     found: dict[str, Any] = {}
     usage: dict[str, Any] = {}
@@ -58,7 +64,7 @@ def noted(cells: Mapping[str, Any], of_turn: bool) -> dict[str, Any]:
     for name, cell in cells.items():
         if of_turn and _figure(words_of(name), cell, found, usage):
             continue
-        is_reserved = name in (_RESERVED if of_turn else _RESERVED_OF_ALL) or name in found
+        is_reserved = apart or name in (_RESERVED if of_turn else _RESERVED_OF_ALL) or name in found
         (others if is_reserved else found)[name] = data_in(cell)
     if usage:
         found["usage"] = usage

@@ -17,6 +17,7 @@ from giskard.checks.importers._call_values import read_arguments
 from giskard.checks.importers._chat_messages import add_messages
 from giskard.checks.importers._contents import joined, without_markers
 from giskard.checks.importers._conversation import Turns, trace_of
+from giskard.checks.importers._messages import Message
 from giskard.checks.importers.base import ReadOptions
 from giskard.checks.utils.deferred import Deferred
 
@@ -59,10 +60,15 @@ class _Chat(NamedTuple):
     messages: list[Any]
     options: ReadOptions
     fails: Fails | None
+    noted: Message | None
 
 
 def plain_chat(
-    messages: Any, annotations: Mapping[str, Any], options: ReadOptions, fails: Fails | None = None
+    messages: Any,
+    annotations: Mapping[str, Any],
+    options: ReadOptions,
+    fails: Fails | None = None,
+    noted: Message | None = None,
 ) -> Trace[Any, Any] | None:
     """The trace of a chat, as `to_trace` gives it; None when there is more in it than texts, calls and results.
 
@@ -70,6 +76,8 @@ def plain_chat(
     ----------
     messages
         As they were parsed; nobody else may change them afterwards.
+    noted
+        What was noted beside the chat of the last answer in it.
     """
     if options.keep_raw or _type_of(messages) is not list:
         return None
@@ -84,7 +92,7 @@ def plain_chat(
         if content != prompt:
             prompt = joined(prompt, content)
         start += 1
-    turns = _turns(_Chat(messages, options, fails), start)
+    turns = _turns(_Chat(messages, options, fails, noted), start)
     return trace_of(turns, annotations, prompt) if turns else None
 
 
@@ -174,7 +182,7 @@ class _Metadata(Deferred):
         The texts of failures that tools gave back, by the id of the call.
     """
 
-    __slots__ = ("calls", "chat", "failures", "first", "incomplete", "last")
+    __slots__ = ("calls", "chat", "failures", "first", "incomplete", "last", "told")
 
     def __init__(
         self,
@@ -193,15 +201,23 @@ class _Metadata(Deferred):
         self.calls = calls
         self.incomplete = incomplete
         self.failures = failures
+        self.told: bool | None = None
 
     def make(self) -> Any:
-        messages, options, fails = self.chat
+        messages, options, fails, noted = self.chat
         turns = Turns(options)
         add_messages(turns, messages[self.first : self.last], self.first, fails)
+        if noted is not None and self.last == len(messages):
+            turns.add(noted, self.last)
         return turns.open().finished().__dict__["metadata"]
 
     def ids_tell(self) -> bool:
         """Whether each id is that of one call and of at most one result after it: then it tells whose a result is."""
+        if self.told is None:
+            self.told = self._ids_tell()
+        return self.told
+
+    def _ids_tell(self) -> bool:
         placed = {call["id"]: place for call, place in self.calls}
         results: set[str] = set()
         for place in range(self.first, self.last):

@@ -73,7 +73,8 @@ def _trace(result: dict[str, Any], shared: dict[str, Any], options: ReadOptions)
             labels=_rated(grading) or None,
         ),
     }
-    return to_trace([*_asked(result), _answer(result)], annotations, options)
+    # What a provider called on its way to a text is not told.
+    return to_trace([*_asked(result), _answer(result)], annotations, options, records_calls=False)
 
 
 def _rated(grading: dict[str, Any]) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Ragas(RecordFormat):
         retrieved = row.get("retrieved_contexts")
         metadata = {} if retrieved is None else {"retrieved": retrieved}
         answer = Message("assistant", row.get("response"), metadata=metadata, raw=row)
-        return to_trace([Message("user", asked), answer], annotations, options)
+        return to_trace([Message("user", asked), answer], annotations, options, records_calls=False)
 
 
 def _read(items: list[dict[str, Any]]) -> Iterator[Message]:

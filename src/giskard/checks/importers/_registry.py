@@ -11,7 +11,7 @@ from typing import Any, cast
 from giskard.checks.core.models import did_you_mean
 from giskard.checks.importers.base import FileFormat, Format
 
-__all__ = ["GROUP", "file_formats", "format_named", "names_of_formats", "ranks", "third_party"]
+__all__ = ["GROUP", "check_format", "file_formats", "format_named", "names_of_formats", "ranks", "third_party"]
 
 GROUP = "giskard_checks.importers"
 """The entry points of formats that other packages bring: name -> ``"module:Class"``."""
@@ -70,10 +70,26 @@ def third_party() -> tuple[tuple[Format, ...], tuple[str, ...]]:
             made: Any = loaded() if isinstance(loaded, type) else loaded
             if not isinstance(made, Format):
                 raise TypeError(f"{point.value} is {type(made).__name__}, not a {Format.__module__}.Format")
-            found.append(made)
+            found.append(check_format(made))
         except Exception as error:  # whatever it does, the others are there
             problems.append(f"the format {point.name!r} ({point.value}) could not be loaded: {error!r}")
     return tuple(found), tuple(problems)
+
+
+def check_format(format: Format) -> Format:
+    """A format of the user's, which has a name.
+
+    Raises
+    ------
+    TypeError
+        When it has none.
+    """
+    name: Any = getattr(format, "name", None)
+    if not isinstance(name, str) or not name:
+        kind = type(format).__name__
+        has = "has no name" if name is None else f"has the name {name!r}, which is no text or empty"
+        raise TypeError(f"the format {kind} {has}; give the class one, which reports show: name = {kind.lower()!r}")
+    return format
 
 
 def ranks() -> Iterator[tuple[Format, ...]]:

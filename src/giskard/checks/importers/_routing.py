@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from giskard.checks.core.exceptions import ConfigurationError, MissingExtraError
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.importers._detection import shape_of
+from giskard.checks.importers._failures import told
 from giskard.checks.importers._records import Found
 from giskard.checks.importers._values import Unread
 from giskard.checks.importers.base import Format, Reading, Record, RecordFormat
@@ -138,6 +139,8 @@ class Router:
         name = format.name
         try:
             for trace in format.read(records, self._reading):
+                if not isinstance(cast("Any", trace), Trace):
+                    raise TypeError(f"read gave {type(trace).__name__}, expected traces")
                 yield trace, name
         except (ConfigurationError, MissingExtraError):  # of the call, and not of the file
             raise
@@ -145,7 +148,7 @@ class Router:
             if records.failed:  # what the format did not do is not for it to answer
                 raise
             where = records.last or Record(None, self._path)
-            self._reading.skip(where, name, f"{type(error).__name__}: {error}")
+            self._reading.skip(where, name, told(error, format))
         else:
             return
         if not isinstance(format, RecordFormat):

@@ -109,7 +109,8 @@ class RowReader:
         if (prompt := next((prompt for prompt in prompts if prompt is not None), None)) is not None:
             annotations["system_prompt"] = prompt
         if columns.role is not None:
-            return [to_trace([self._message(row) for row in rows], annotations, self._options)]
+            said = [self._message(row) for row in rows]
+            return [to_trace(said, annotations, self._options, records_calls=CALLS in columns.metadata)]
         if columns.messages is not None:
             return [trace for row in rows for trace in self._talk(row, columns.messages, annotations)]
         if len(rows) == 1 and are_messages(object_in(self.cell(rows[0], columns.input))):
@@ -172,7 +173,7 @@ class RowReader:
         calls = calls_in(cells[CALLS]) if of_turn and CALLS in cells else None
         if calls:
             del cells[CALLS]
-        metadata = noted(cells, of_turn)
+        metadata = noted(cells, of_turn, apart=of_turn and "metadata" not in self._options.columns)
         context = [cell for name in columns.context if (cell := data_in(self.cell(row, name))) is not None]
         if context:
             metadata["context"] = context[0] if len(columns.context) == 1 else context
@@ -208,7 +209,7 @@ class RowReader:
             said = transcript(cell)
             if said is None:
                 raise BadRecord(f"the cell of {name!r} is neither a list of messages in JSON nor a transcript")
-            found = [to_trace([*said, *_answer(output)], annotations, self._options)]
+            found = [to_trace([*said, *_answer(output)], annotations, self._options, records_calls=False)]
         else:
             found = _converted(cell, output, tools, annotations, self._options)
         if output is None:

@@ -10,7 +10,7 @@ import io
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, Final, NamedTuple, cast
 
@@ -151,9 +151,10 @@ class TextSheet(Sheet):
         with self._opened() as text:
             head = text.read(_HEAD)
         self._leading, self.separator = _separator(head, wanted)
-        header = next(self._records(), None)
+        problems: list[str] = []
+        header = next(self._records(lambda _, reason: problems.append(reason)), None)
         if header is None:
-            raise BadRecord("the table is empty: its first line must name the columns")
+            raise BadRecord((problems or ["the table is empty: its first line must name the columns"])[0])
         self.names = _unlike(header.cells)
 
     def rows(self, unreadable: Unreadable | None = None, only: Sequence[str] | None = None) -> Iterator[Row]:
@@ -175,10 +176,11 @@ class TextSheet(Sheet):
         with self._opened() as text:
             for _ in range(self._leading):
                 text.readline()
-            reader = csv.reader(text, delimiter=self.separator)
+            ended: list[bool] = []
+            reader = csv.reader(chain(text, _noting(ended)), delimiter=self.separator)
             done = False
             while not done:
-                batch, done = _batch(reader, self._leading, unreadable)
+                batch, done = _batch(reader, self._leading, ended, unreadable)
                 yield from batch
 
     @contextlib.contextmanager
@@ -192,7 +194,13 @@ class TextSheet(Sheet):
                 text.detach()
 
 
-def _batch(reader: Any, leading: int, unreadable: Unreadable | None) -> tuple[list[Row], bool]:
+def _noting(ended: list[bool]) -> Iterator[str]:
+    """No more lines; but note that they were asked for."""
+    ended.append(True)
+    yield from ()
+
+
+def _batch(reader: Any, leading: int, ended: list[bool], unreadable: Unreadable | None) -> tuple[list[Row], bool]:
     """The next rows, and whether they are the last; cells may be huge, but only while these are read."""
     rows: list[Row] = []
     size = 0
@@ -211,10 +219,23 @@ def _batch(reader: Any, leading: int, unreadable: Unreadable | None) -> tuple[li
                 return rows, True
             if cells is None:
                 return rows, True
+            if ended:  # a row that is whole is given before another line is asked for
+                if unreadable is not None:
+                    last = leading + reader.line_num
+                    unreadable(
+                        _line_of_quote(cells[-1], last), f"a quote is left open: it goes on to line {last}, the last"
+                    )
+                return rows, True
             if cells:
                 rows.append(Row(cells, place))
                 size += sum(map(len, cells))
     return rows, False
+
+
+def _line_of_quote(cell: str, last: int) -> int:
+    """The line on which a cell begins that ends with the line `last`."""
+    feeds = cell.count("\n") + cell.count("\r") - cell.count("\r\n")
+    return last - feeds + cell.endswith(("\n", "\r"))
 
 
 def _ragged(cells: Sequence[Any], width: int) -> str:
@@ -356,16 +377,25 @@ class ParquetSheet(Sheet):
 
 
 def _cells(column: Any) -> list[Any]:
-    """The values of a column; those that Python has no value for are None."""
+    """The values of a column; those that Python has no value for are None, and maps are objects."""
     try:
-        return column.to_pylist()
+        cells: list[Any] = column.to_pylist()
     except (ValueError, OverflowError):  # a date before the year 1, a text that is no UTF-8
-        return [_cell(value) for value in column]
+        cells = [_cell(value) for value in column]
+    if str(column.type).startswith("map<"):
+        return [None if pairs is None else {str(name): value for name, value in pairs} for pairs in cells]
+    return cells
 
 
 def _cell(value: Any) -> Any:
     try:
         return value.as_py()
+    except (ValueError, OverflowError):
+        if not str(value.type).startswith("timestamp[ns"):
+            return None
+    # Python's times have no nanoseconds.
+    try:
+        return value.cast("timestamp[us]", safe=False).as_py()
     except (ValueError, OverflowError):
         return None
 

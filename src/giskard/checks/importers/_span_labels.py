@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from giskard.checks.importers._span_values import as_object, as_text, first
+from giskard.checks.importers._span_values import as_number, as_object, as_text, first
 
 __all__ = ["label_values"]
 
@@ -24,6 +24,8 @@ def label_values(given: dict[str, Any]) -> dict[str, Any]:
     kind = as_text(first(result, "dataType", "data_type"))
     worded = first(result, "stringValue", "string_value", "label")
     value = first(result, "score", "value")
+    if kind in ("NUMERIC", "BOOLEAN") and isinstance(value, str):  # as tables in text have numbers
+        value = value if (number := as_number(value)) is None else number
     if value is None or (worded is not None and kind in (None, "CATEGORICAL", "TEXT") and "score" not in result):
         value = worded if worded is not None else value
     elif kind == "BOOLEAN" and value in (0, 1):

@@ -257,7 +257,7 @@ def _is_part(value: Any) -> bool:
     part = as_object(value)
     if "role" in part or not part:
         return False
-    if "message_content" in part or part.get("type") in _TEXTS | {
+    if "message_content" in part or as_text(part.get("type")) in _TEXTS | {
         "image_url",
         "image",
         "input_image",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 from giskard.checks.importers._span import Span
+from giskard.checks.importers._span_history import comparable
 
-__all__ = ["Unit", "units_of"]
+__all__ = ["Unit", "spans_above", "units_of"]
 
 
 @dataclass(slots=True, eq=False)
@@ -53,10 +55,12 @@ class Unit:
 def units_of(spans: Iterable[Span]) -> list[Unit]:
     """The pieces of work in the spans of one trace that answer somebody, in the order of time."""
     ordered = _in_tree_order(spans)
+    _open_wrappers(ordered)
     if not any(span.kind in ("agent", "llm", "tool", "retriever") or span.speaks for span in ordered):
         return []
     roots = _roots_of_units(ordered)
-    unit_of: dict[Span, Unit] = {}
+    places = _Places(ordered)
+    unit_of = places.unit_of
     units = [Unit(root.trace_id, root) for root in roots]
     known = {unit.root: unit for unit in units}
     strays: list[Span] = []
@@ -66,13 +70,16 @@ def units_of(spans: Iterable[Span]) -> list[Unit]:
             strays.append(span)
         else:
             unit_of[span] = unit
-            _add(unit, span)
+            _add(unit, span, places)
     units.sort(key=lambda unit: (unit.start, () if unit.root is None else unit.root.order))
-    units = _with_strays(units, strays)
+    units = _with_strays(units, strays, places)
     _add_frames(units, ordered)
     somewhere = next((span.conversation for span in ordered if span.conversation), None)
+    around = _nearest(ordered, lambda span: bool(span.conversation))
     for unit in units:
-        near = (*unit.spans, *_above(unit.root)) if unit.root is None else (unit.root, *_above(unit.root), *unit.spans)
+        root = unit.root
+        above = None if root is None else root if root.conversation else around[root]
+        near = unit.spans if above is None else [above]
         unit.conversation = next((span.conversation for span in near if span.conversation), somewhere)
     return units
 
@@ -93,8 +100,7 @@ def _in_tree_order(spans: Iterable[Span]) -> list[Span]:
         if root in reached:
             continue
         if root.up is not None:
-            root.up.below.remove(root)
-            root.up = None
+            root = _cut_circle(root)  # noqa: PLW2901
         stack = [root]
         while stack:
             span = stack.pop()
@@ -103,6 +109,34 @@ def _in_tree_order(spans: Iterable[Span]) -> list[Span]:
             span.below.sort(key=lambda child: child.order, reverse=True)
             stack += span.below
     return ordered
+
+
+def _cut_circle(span: Span) -> Span:
+    """Cut the circle of parents that is around a span: at its earliest span, which is then a root.
+
+    Its calls of models are cut from each other as well: in a call they would be taken for the same one once more.
+    """
+    seen: dict[Span, None] = {}
+    while span not in seen and span.up is not None:
+        seen[span] = None
+        span = span.up
+    path = list(seen)
+    circle = sorted(path[path.index(span) :], key=lambda one: one.order)
+    for one in circle:
+        up = one.up
+        if up is not None and (one is circle[0] or (one.kind == "llm" and up.kind == "llm")):
+            up.below.remove(one)
+            one.up = None
+    return circle[0]
+
+
+def _open_wrappers(ordered: list[Span]) -> None:
+    """Take a call of a model that says nothing itself, and holds several others, for a step around them."""
+    above = _nearest(ordered, lambda span: span.kind == "llm")
+    held = Counter(above[span] for span in ordered if span.kind == "llm")
+    for span, count in held.items():
+        if span is not None and count > 1 and not span.outputs and not span.usage and span.cost_usd is None:
+            span.kind = "chain"
 
 
 def _nearest(ordered: list[Span], is_one: Callable[[Span], bool]) -> dict[Span, Span | None]:
@@ -114,7 +148,18 @@ def _nearest(ordered: list[Span], is_one: Callable[[Span], bool]) -> dict[Span, 
     return found
 
 
-def _above(span: Span | None) -> list[Span]:
+def _counted_above(ordered: list[Span], wanted: Iterable[Span]) -> Counter[Span]:
+    """How many of the wanted spans are inside of each span that has any."""
+    own = Counter(wanted)
+    found: Counter[Span] = Counter()
+    for span in reversed(ordered):
+        if span.up is not None and (count := own[span] + found[span]):
+            found[span.up] += count
+    return found
+
+
+def spans_above(span: Span | None) -> list[Span]:
+    """The spans around one, the innermost first."""
     found: list[Span] = []
     while span is not None and span.up is not None:
         span = span.up
@@ -132,7 +177,7 @@ def _roots_of_units(ordered: list[Span]) -> list[Span]:
     if agents:
         is_workflow = len(agents) > 1 and whole is not None and whole.kind == "chain" and _tells_all(whole)
         return [whole] if is_workflow and whole is not None else agents
-    with_models = {above for span in models for above in _above(span)}
+    with_models = set(_counted_above(ordered, models))
     chains = {span for span in ordered if span.kind == "chain" and _tells(span) and (span in with_models or not models)}
     if not chains and not models:
         chains = {span for span in ordered if span.speaks and span.kind in ("chain", "agent")}
@@ -166,20 +211,47 @@ def _tells_all(span: Span) -> bool:
 # --- what belongs to them ------------------------------------------------------------------
 
 
-def _add(unit: Unit, span: Span) -> None:
+class _Places:
+    """What is around each span."""
+
+    def __init__(self, ordered: list[Span]) -> None:
+        self.unit_of: dict[Span, Unit] = {}
+        self._models = _nearest(ordered, lambda span: span.kind == "llm")
+        self._tools = _nearest(ordered, lambda span: span.kind == "tool")
+        self._agents = _nearest(ordered, lambda span: span.kind == "agent")
+
+    def model(self, span: Span, unit: Unit) -> Span | None:
+        """The closest call of a model around a span, as far as it lies in the unit and is not its root."""
+        return self._inside(self._models[span], span, unit)
+
+    def agent(self, span: Span, unit: Unit) -> Span | None:
+        """The closest agent around it, likewise."""
+        return self._inside(self._agents[span], span, unit)
+
+    def tools(self, span: Span, unit: Unit) -> Iterator[Span]:
+        """The calls of tools around it, likewise, from the closest on."""
+        up = self._inside(self._tools[span], span, unit)
+        while up is not None:
+            yield up
+            up = self._inside(self._tools[up], span, unit)
+
+    def _inside(self, up: Span | None, span: Span, unit: Unit) -> Span | None:
+        if up is None or span is unit.root or up is unit.root:
+            return None
+        return up if self.unit_of.get(up) is self.unit_of.get(span) else None
+
+
+def _add(unit: Unit, span: Span, places: _Places) -> None:
     """Add a span that lies in a unit, or is its root."""
-    agent: Span | None = None
-    up = span.up if span is not unit.root else None
-    while up is not None and up is not unit.root:
-        if span.kind == "llm" and up.kind == "llm":
-            _fill(up, span)  # two instrumentations, or a client in a client: one call
-            return
-        if span.kind == "tool" and up.kind == "tool" and _same_call(up, span):
-            _fill(up, span)
-            return
-        if agent is None and up.kind == "agent":
-            agent = up
-        up = up.up
+    outer: Span | None = None
+    if span.kind == "llm":
+        outer = places.model(span, unit)  # two instrumentations, or a client in a client: one call
+    elif span.kind == "tool":
+        outer = next((up for up in places.tools(span, unit) if _same_call(up, span)), None)
+    if outer is not None:
+        _fill(outer, span)
+        return
+    agent = places.agent(span, unit)
     if span.kind == "llm":
         if span is not unit.root and unit.root is not None and unit.root.kind == "llm":
             _fill(unit.root, span)
@@ -195,7 +267,19 @@ def _same_call(outer: Span, inner: Span) -> bool:
     """Whether the span in a tool's span is the same call once more: on the side of the server, say."""
     if outer.call is None or inner.call is None:
         return False
-    return outer.call.name == inner.call.name and (outer.call.id is None or inner.call.id in (None, outer.call.id))
+    if outer.call.name != inner.call.name:
+        return False
+    if outer.call.id is not None and inner.call.id is not None:
+        return outer.call.id == inner.call.id
+    if outer.call.id is None and inner.call.id is not None:
+        return True
+    asked: Any = comparable(outer.call.arguments)
+    ran: Any = comparable(inner.call.arguments)
+    if not isinstance(asked, dict) or not isinstance(ran, dict):
+        return True
+    # A tool that calls itself asks for something else; the server's side may only have filled in defaults.
+    wanted, had = cast("dict[str, Any]", asked), cast("dict[str, Any]", ran)
+    return all(name in had and had[name] == value for name, value in wanted.items())
 
 
 def _fill(outer: Span, inner: Span) -> None:
@@ -209,7 +293,7 @@ def _fill(outer: Span, inner: Span) -> None:
         outer.annotations.setdefault(name, value)
 
 
-def _with_strays(units: list[Unit], strays: list[Span]) -> list[Unit]:
+def _with_strays(units: list[Unit], strays: list[Span], places: _Places) -> list[Unit]:
     """The units with the work that lies beside them: what was looked up before, tools that ran after."""
     work = [span for span in strays if span.kind in ("llm", "tool", "retriever")]
     if not work:
@@ -222,9 +306,9 @@ def _with_strays(units: list[Unit], strays: list[Span]) -> list[Unit]:
         begun = bisect_right(starts, start)
         before, after = units[max(begun - 1, 0)], units[min(begun, len(units) - 1)]
         if span.kind == "tool":
-            _add(before, span)
+            _add(before, span, places)
         elif span.kind == "retriever":
-            _add(after, span)
+            _add(after, span, places)
         elif span.up is None or span.up.kind != "llm":
             after.asides.append(span)
     return units
@@ -232,15 +316,15 @@ def _with_strays(units: list[Unit], strays: list[Span]) -> list[Unit]:
 
 def _add_frames(units: list[Unit], ordered: list[Span]) -> None:
     """Note which spans around a unit are around no other one."""
-    held = Counter(above for unit in units for above in _above(unit.root))
+    held = _counted_above(ordered, [unit.root for unit in units if unit.root is not None])
     whole = ordered[0] if sum(span.up is None for span in ordered) == 1 else None
     for unit in units:
         if unit.root is None:
             if whole is not None and whole.kind in ("agent", "chain"):
                 unit.frames.append(whole)
             continue
-        for above in _above(unit.root):
-            if held[above] > 1:
-                break
+        above = unit.root.up
+        while above is not None and held[above] == 1:
             if above.kind in ("agent", "chain"):
                 unit.frames.append(above)
+            above = above.up

@@ -9,6 +9,7 @@ from typing import Any, cast
 from giskard.checks.importers._messages import Message
 from giskard.checks.importers._span import Span
 from giskard.checks.importers._span_calls import Step, settle_calls
+from giskard.checks.importers._span_figures import figures_of
 from giskard.checks.importers._span_history import (
     Key,
     comparable,
@@ -34,6 +35,8 @@ class _Turn:
     ----------
     past
         Earlier turns that were told to a model, but not recorded themselves: all of them in one.
+    unrecorded
+        What models said by calls of which there is no span, as far as it is known to be such.
     """
 
     asked: list[Message]
@@ -41,6 +44,7 @@ class _Turn:
     steps: list[Step] = field(default_factory=list[Step])
     retries: list[str] = field(default_factory=list[str])
     past: bool = False
+    unrecorded: list[Message] = field(default_factory=list[Message])
 
     @property
     def answer(self) -> Step | None:
@@ -81,7 +85,10 @@ class Conversation:
         if given and models:  # what a model was told of the turn, when not all of its calls were recorded
             _, question, after = split(unheard(*heard_by(models[0]), self._known)[0])
             after = after if question else []
-        turn.steps += [Step(message) for message in after if models or not given]
+        told = after if models or not given else []
+        turn.steps += [Step(message) for message in told]
+        if len(turn.units) == 1:
+            turn.unrecorded += [message for message in told if message.role == "assistant" and message.calls]
         self._known = list(keys) if found or not self._known else [*self._known, *keys_of(new)]
         self._let_models_speak(turn, unit, models)
         produced = _produced(talk(gave), [] if asked is None else heard_by(asked)[1])
@@ -103,12 +110,14 @@ class Conversation:
             for message in turn.asked or [Message("user")]:
                 message.index, index = index, index + 1
                 yield message
+            facts = _facts(turn, keep_raw)
             for step in turn.steps:
+                step.message.usage = None  # it counts among the figures of the turn, or is told once more
                 for message in _in_its_order(step.message):
                     message.index = index
                     yield message
                 index += 1
-            yield _facts(turn, keep_raw)
+            yield facts
 
     # --- who said what ----------------------------------------------------------------
 
@@ -160,6 +169,8 @@ class Conversation:
         if not produced:
             return
         if not models_spoke:
+            if not turn.units[-1].models:
+                turn.unrecorded += [message for message in produced if message.role == "assistant"]
             turn.steps += [Step(message) for message in produced]
             self._known += keys_of(produced)
             return
@@ -206,13 +217,7 @@ def _produced(messages: list[Message], given: list[Key]) -> list[Message]:
 def _replies(span: Span, agent: str | None) -> list[Step]:
     """What a call of a model gave, with what is known of the call."""
     messages = span.outputs or [Message("assistant")]
-    start = messages[0]
-    start.usage, start.model, start.cost_usd, start.ttft_ms = (
-        span.usage or None,
-        span.model,
-        span.cost_usd,
-        span.ttft_ms,
-    )
+    messages[0].model = span.model
     messages[-1].finish_reason = span.finish_reason or messages[-1].finish_reason
     for message in messages:
         for call in message.calls:
@@ -235,8 +240,7 @@ def _add_nested(turn: _Turn, unit: Unit) -> None:
             step.message.content = None
         _insert(turn.steps, [Step(message, span.start) for message in results] + replies, span.start)
     for span in unit.asides:
-        aside = Message("assistant", usage=span.usage or None, cost_usd=span.cost_usd)
-        _insert(turn.steps, [Step(aside, span.start, span)], span.start)
+        _insert(turn.steps, [Step(Message("assistant"), span.start, span)], span.start)
 
 
 def _took_over(span: Span, unit: Unit) -> bool:
@@ -280,14 +284,10 @@ def _facts(turn: _Turn, keep_raw: bool) -> Message:
     fact.latency_ms = _latency(turn, rooted, spans)
     fact.timestamp = iso(min((span.start for span in rooted or spans if span.start is not None), default=None))
     whole = rooted[:1]
-    if not any(span.usage for span in models):
-        fact.usage = next((span.usage for span in rooted if span.usage), None)
-    if not any(span.cost_usd is not None for span in models):
-        fact.cost_usd = next((span.cost_usd for span in rooted if span.cost_usd is not None), None)
+    figures = figures_of(turn.units, turn.unrecorded)
+    fact.usage, fact.cost_usd, fact.ttft_ms = figures.usage, figures.cost_usd, figures.ttft_ms
     if not any(span.model for span in models):
         fact.model = next((span.model for span in rooted if span.model), None)
-    if not any(span.ttft_ms is not None for span in models):
-        fact.ttft_ms = next((span.ttft_ms for span in rooted if span.ttft_ms is not None), None)
     failed = [span.error for span in models if span.error]
     retries = [*turn.retries, *(failed if turn.answer is not None else [])]
     errors = [span.error for span in rooted if span.error and span.kind != "llm"]
@@ -299,6 +299,7 @@ def _facts(turn: _Turn, keep_raw: bool) -> Message:
         "error": errors[0] if errors else None,
         "retries": retries or None,
         "retrieved": documents or None,
+        "partial_usage": figures.partial or None,
         "content_recorded": None if any(span.speaks for span in speaking) else False,
         "raw": [span.raw for span in spans if span.raw is not None] or None if keep_raw else None,
     }

@@ -35,6 +35,7 @@ class Spans:
         self._format = format
         self._reading = reading
         self._traces: dict[str, dict[str, Span]] = {}
+        self._others: dict[tuple[str, str], list[Span]] = {}  # that have the id of one that is there
         self._labels: dict[tuple[str, str | None], dict[str, Any]] = {}
         self._of_conversations: dict[str, dict[str, Any]] = {}
         self._texts: dict[str, str] = {}
@@ -43,7 +44,10 @@ class Spans:
         self.seen = 0
 
     def add(self, span: Span, record: Record) -> None:
-        """One more span; one that is there already changes nothing, unless it says more."""
+        """One more span; one that is there already changes nothing, unless it says more.
+
+        Another one that has its id is kept beside it, under an id of its own.
+        """
         span.path, span.line = record.path, record.line
         if self._first is None:
             self._first = Record(None, record.path, record.line)
@@ -52,9 +56,13 @@ class Spans:
             if type(message.content) is str:  # each call of a model repeats what was said before: keep it once
                 message.content = self._texts.setdefault(message.content, message.content)
         spans = self._traces.setdefault(span.trace_id, {})
-        other = spans.get(span.span_id)
-        if other is None or _told(span) > _told(other):
-            spans[span.span_id] = span
+        other = spans.setdefault(span.span_id, span)
+        if other is span:
+            return
+        if _told(span) > _told(other):
+            spans[span.span_id], span = span, other
+        if _digest(span) != _digest(spans[span.span_id]):  # which of them count is known when all are there
+            self._others.setdefault((span.trace_id, span.span_id), []).append(span)
 
     def own_id(self, recorded: object) -> str:
         """An id for a span that was recorded without one; the same for the same span, and in the order of the file."""
@@ -76,6 +84,7 @@ class Spans:
         others = 0
         for trace_id in list(self._traces):
             spans = self._traces.pop(trace_id)
+            self._add_others(trace_id, spans)
             try:
                 others += sum(not span.dialect for span in spans.values())
                 units = units_of(spans.values())
@@ -102,6 +111,19 @@ class Spans:
                 self._skip(units[0].spans[0], error)
             else:
                 yield trace
+
+    def _add_others(self, trace_id: str, spans: dict[str, Span]) -> None:
+        """Add the spans that have the id of another one, each under an id of its own."""
+        for span_id, span in list(spans.items()) if self._others else ():
+            kept = [span]
+            for other in sorted(self._others.pop((trace_id, span_id), ()), key=_told, reverse=True):
+                if all(_is_another(other, known) for known in kept):
+                    kept.append(other)
+            for number, other in enumerate(kept[1:], 2):
+                other.span_id = f"{span_id}~{number}"
+                spans[other.span_id] = other
+            if len(kept) > 1:
+                self._reading.report.note(f"{self._format}: {len(kept)} different spans have the id {span_id!r}")
 
     def _tell_labels(self, trace_id: str, spans: Mapping[str, Span], units: list[Unit]) -> None:
         """Give each turn what was said of its spans; the last one also what was said of the trace or of other spans."""
@@ -136,7 +158,8 @@ class Spans:
         if units[0].conversation is not None and name in self._of_conversations:
             annotations["labels"] = self._of_conversations[name]
         options = self._reading.options
-        return to_trace(conversation.messages(options.keep_raw), annotations, options)
+        tells = any(span.inputs or span.outputs or span.call is not None for span in spans)  # contents may be off
+        return to_trace(conversation.messages(options.keep_raw), annotations, options, records_calls=tells)
 
     def _source(self, spans: list[Span]) -> dict[str, Any]:
         dialect = next((span.dialect for span in spans if span.dialect), self._format)
@@ -179,6 +202,17 @@ def _told(span: Span) -> tuple[Any, ...]:
     said += 0 if span.call is None else span.call.has_result
     where = (span.path or "", span.line or 0)
     return span.end is not None, said, span.end or 0, _digest(span), [-ord(letter) for letter in where[0]], -where[1]
+
+
+def _is_another(span: Span, other: Span) -> bool:
+    """Whether two records with one id are of two spans, rather than of one that was recorded in two states of it."""
+    asked = bool(span.inputs and other.inputs) and repr(span.inputs) != repr(other.inputs)
+    gave = bool(span.outputs and other.outputs) and repr(span.outputs) != repr(other.outputs)
+    if span.start is None or other.start is None or span.start == other.start:
+        return asked and gave
+    call, known = span.call, other.call
+    called = call is not None and known is not None and (call.name, call.arguments) != (known.name, known.arguments)
+    return asked or gave or called
 
 
 def _digest(recorded: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from giskard.checks.importers.base import Reading, Record, RecordFormat
 
 __all__ = ["Piece", "StreamedFormat", "events_in", "joined_texts"]
 
+# The only ones that the standard has: JSON may hold what else Python takes for an end, such as U+2028.
+_LINE_END = re.compile(r"\r\n|\n|\r")
 # So many answers may be under way at once; of more, the oldest is taken to be over.
 _MOST_OPEN = 1000
 # Where a logger puts a piece.
@@ -28,7 +31,7 @@ def events_in(text: str) -> list[Any] | None:
     events: list[Any] = []
     found = False
     data: list[str] = []
-    for line in [*text.splitlines(), ""]:
+    for line in [*_LINE_END.split(text), ""]:
         if line.startswith("data:"):
             found = True
             data.append(line[5:].removeprefix(" "))

@@ -14,6 +14,7 @@ from giskard.checks.utils.frozen import FrozenDict, FrozenList, freeze_data
 
 __all__ = ["Turn"]
 
+_NO_CALLS = FrozenList()
 _PLAIN = frozenset({FrozenDict, FrozenList, str, int, float, bool, type(None)})
 
 
@@ -30,6 +31,9 @@ class Turn:
     begun = False  # whether anybody but the user did something
     # What dicts are made of: of frozen ones as long as all values are plain data, which nobody can change.
     made: Callable[..., dict[str, Any]] = FrozenDict
+    records_calls = True  # whether a call would have been recorded
+    is_resumed = False  # whether a result came after the latest call
+    step = 0  # how often a message went on to call tools when it had results
     # What most turns have none of.
     calls: list[dict[str, Any]] | None = None
     waiting: dict[str, list[dict[str, Any]]] | None = None  # calls without a result, by id
@@ -102,7 +106,7 @@ class Turn:
     def _take(self, value: Any, error: str | None, of: Result, index: int) -> None:
         if self.answer is not None:
             self._set_aside()
-        self.begun = True
+        self.begun = self.is_resumed = True
         content = error if value is None and error is not None else value
         waiting = self.waiting.get(of.id) if of.id is not None and self.waiting is not None else None
         if waiting:
@@ -121,6 +125,9 @@ class Turn:
     def _call(self, calls: list[Call], content: Any, agent: str | None, index: int) -> None:
         if self.calls is None or self.waiting is None:
             self.calls, self.waiting = [], {}
+        is_same = bool(self.calls) and self.calls[-1]["message_index"] == index
+        self.step = self.step + self.is_resumed if is_same else 0
+        self.is_resumed = False
         waiting = self.waiting
         shown: list[dict[str, Any]] = []
         for call in calls:
@@ -154,6 +161,8 @@ class Turn:
             "answered": False,
             "message_index": index,
         }
+        if self.step:
+            entry["step"] = self.step
         problem = call.arguments_error or problem
         if problem is not None:
             entry["arguments_error"] = problem
@@ -173,6 +182,7 @@ class Turn:
             if call.has_result:
                 value, error = read_result(Result(call.result, error=call.error))
                 value = self._kept(value)
+                self.is_resumed = True
                 answer(entry, value, error, None)
                 content = error if value is None and error is not None else value
                 shown = {**_without_none(role="tool", id=call.id, name=call.name), "content": content}
@@ -236,6 +246,8 @@ class Turn:
             before = extra.get(name)
             if isinstance(before, list) and isinstance(value, list):
                 extra[name] = [*cast("list[Any]", before), *cast("list[Any]", value)]
+            elif name == "columns" and isinstance(before, dict) and isinstance(value, dict):
+                extra[name] = {**cast("dict[str, Any]", before), **cast("dict[str, Any]", value)}
             elif value is not None:
                 extra[name] = value
 
@@ -251,6 +263,8 @@ class Turn:
         metadata: dict[str, Any] = {}
         if self.calls is not None:
             metadata["tool_calls"] = self.calls if self.made is dict else FrozenList(map(FrozenDict, self.calls))
+        elif self.records_calls:
+            metadata["tool_calls"] = _NO_CALLS
         metadata["messages"] = (
             FrozenList(self.messages) if self.made is FrozenDict and not self.loose else self.messages
         )

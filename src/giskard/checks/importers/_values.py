@@ -32,7 +32,9 @@ _DECODER = json.JSONDecoder()
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 # Outside of strings only these open and close values; a string ends with its line at the latest.
 _WORD_END = re.compile(r"[,\]\n]")
-_STRUCTURE = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"?|[\[\]{}]|\n[ \t]*(?=[\[{])')
+_STRUCTURE = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"?|[\[{]+|[\]}]+|\n[ \t]*(?=[\[{])')
+# What is nested more deeply is not searched for its end: the next line counts.
+_DEEPEST = 100_000
 
 
 @dataclass(slots=True)
@@ -69,6 +71,18 @@ class Array:
 Entry: TypeAlias = "Value | Unread | Array"
 
 
+# What the library says reads badly: by the beginning of that.
+_ERRORS = {
+    "Expecting value": "a value was expected",
+    "Expecting property name": "a key in double quotes was expected",
+    "Expecting ':'": "a colon was expected after the key",
+    "Expecting ','": "a comma was expected, or the end of the list or object",
+    "Invalid control character": "a text holds a line break or another control character",
+    "Invalid \\escape": "a text holds a backslash that is no escape",
+    "Invalid \\uXXXX": "a text holds an escape \\u without its four digits",
+    "Unterminated string": "a text does not end",
+    "Illegal trailing comma": "a comma stands before the end of the list or object",
+}
 _CUT_OFF = "cut off: it does not end"
 
 
@@ -198,12 +212,16 @@ def _reason(error: json.JSONDecodeError, text: PieceByPiece) -> str:
     if _NOT_UTF8.search(piece):
         return _not_utf8(piece)
     if text.ended and (error.pos >= len(text.text.rstrip()) or error.msg.startswith("Unterminated string")):
-        return _CUT_OFF if piece.lstrip()[:1] in ("{", "[") else f"not JSON: {error.msg}"
+        return _CUT_OFF if piece.lstrip()[:1] in ("{", "[") else f"not JSON: {_said(error)}"
     if "\0" in piece:
         return "not JSON: it holds NUL bytes"
     lines = piece.count("\n")
-    where = f"on line {text.line + lines}" if lines else f"at its character {error.pos - text.at + 1}"
-    return f"not JSON: {error.msg} {where}"
+    where = f"on line {text.line + lines}" if lines else f"at character {error.pos - text.at + 1}"
+    return f"not JSON: {_said(error)}, {where}"
+
+
+def _said(error: json.JSONDecodeError) -> str:
+    return next((said for begins, said in _ERRORS.items() if error.msg.startswith(begins)), error.msg)
 
 
 def _not_utf8(piece: str) -> str:
@@ -248,7 +266,8 @@ def _at_next_item(text: PieceByPiece, indent: str | None) -> bool:
     depth = 0
     while True:
         match = _STRUCTURE.search(text.text, text.at)
-        if match is None or (match.end() >= len(text.text) - 1 and not text.ended):
+        is_cut = match is not None and match.end() >= len(text.text) - 1 and match.group()[0] not in "[]{}"
+        if match is None or (is_cut and not text.ended):
             end = match.start() if match else max(text.at, len(text.text.rstrip(" \t\n")))
             if match and end == text.at and len(text.text) - text.at > _LONGEST:
                 return False
@@ -260,12 +279,29 @@ def _at_next_item(text: PieceByPiece, indent: str | None) -> bool:
         if token[0] == "\n" and (depth == 0 or token[1:] != indent):
             text.go_to(match.end())
             continue
-        text.go_to(match.end())
+        if token[0] in "]}" and len(token) > depth:
+            text.go_to(match.start() + depth)
+        else:
+            text.go_to(match.end())
         if token[0] == "\n":
             return True
-        depth += (token in ("{", "[")) - (token in ("}", "]"))
+        depth += len(token) if token[0] in "[{" else -min(len(token), depth) if token[0] in "]}" else 0
+        if depth > _DEEPEST:
+            return _at_line(text, indent or "")
         if depth == 0:
             return text.skip_between() and text.text[text.at] in "[]{"
+
+
+def _at_line(text: PieceByPiece, indent: str) -> bool:
+    """Go to the next line on which a list or an object begins after this indent; whether there is one."""
+    while text.skip_line():
+        while len(text.text) - text.at <= len(indent) and text.more():
+            pass
+        end = text.at + len(indent)
+        if text.text.startswith(indent, text.at) and text.text[end : end + 1] in ("[", "{"):
+            text.at = end
+            return True
+    return False
 
 
 def _indent_before(text: PieceByPiece) -> str | None:

@@ -80,7 +80,7 @@ def _trace(task: dict[str, Any], source: dict[str, Any], options: ReadOptions) -
         task_state=state,
         metadata=mapping(task.get("metadata")) or None,
     )
-    return to_trace(messages, annotations, options)
+    return to_trace(messages, annotations, options, records_calls=False)
 
 
 def _result(artifacts: list[dict[str, Any]], messages: list[Message]) -> Any:

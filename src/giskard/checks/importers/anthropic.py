@@ -9,7 +9,14 @@ from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.importers._blocks import are_block_messages, has_own_block, messages_of_content
 from giskard.checks.importers._contents import plain
 from giskard.checks.importers._conversation import to_trace
-from giskard.checks.importers._exchanges import Exchange, annotations_of, exchange_of, note_figures
+from giskard.checks.importers._exchanges import (
+    Exchange,
+    annotations_of,
+    exchange_of,
+    keep_apart,
+    lacks_figures,
+    note_figures,
+)
 from giskard.checks.importers._json import json_or_text, loads
 from giskard.checks.importers._lenient import known, listed, mapping, number, part_type, text, usage_of
 from giskard.checks.importers._messages import Message
@@ -222,6 +229,8 @@ class Anthropic(StreamedFormat):
         if answer:
             note_figures(answer[-1], exchange.record)
             answer[-1].model = answer[-1].model or text(exchange.request.get("model"))
+            if lacks_figures(messages):
+                keep_apart(answer)
         if not any(message.role != "system" for message in (*messages, *answer)):
             raise BadRecord("it holds no messages")
         own = _OWN_OF_RESPONSES if exchange.response is exchange.record else _OWN

@@ -52,7 +52,8 @@ class AutoGen(RecordFormat):
         annotations = {"source": source, **_annotations(row)}
         if _are_events(items):
             return to_trace(_events(items), annotations, options)
-        return _with_answer(to_trace(_spoken(items, text(row.get("question"))), annotations, options), items)
+        spoken = _spoken(items, text(row.get("question")))
+        return _with_answer(to_trace(spoken, annotations, options, records_calls=False), items)
 
 
 def _annotations(row: dict[str, Any]) -> dict[str, Any]:

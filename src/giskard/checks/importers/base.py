@@ -5,9 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar, cast
+
+from pydantic import BaseModel
 
 from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.importers._failures import told
 from giskard.checks.importers.report import ImportReport
 
 __all__ = ["BadRecord", "FileFormat", "Format", "ReadOptions", "Reading", "Record", "RecordFormat"]
@@ -154,13 +157,26 @@ class RecordFormat(Format):
         for record in records:
             try:
                 made = self.convert(record.value, reading.source(record, self.name), reading.options)
-                traces = [made] if isinstance(made, Trace) else list(made)
+                traces = [made] if isinstance(made, Trace) else _traces_in(made)
             except BadRecord as problem:
                 reading.skip(record, self.name, str(problem))
             except Exception as error:  # a shape that nobody thought of: the others are read all the same
-                reading.skip(record, self.name, f"{type(error).__name__}: {error}")
+                reading.skip(record, self.name, told(error, self))
             else:
                 yield from traces
+
+
+def _traces_in(made: Any) -> list[Trace[Any, Any]]:
+    """What ``convert`` gave, when it is several traces."""
+    expected = "expected a Trace or an iterable of traces"
+    kind = cast("type[Any]", type(made))
+    if not issubclass(kind, Iterable) or issubclass(kind, (str, bytes, Mapping, BaseModel)):
+        raise BadRecord(f"convert returned {kind.__name__}, {expected}")
+    traces: list[Any] = list(made)
+    for trace in traces:
+        if not isinstance(trace, Trace):
+            raise BadRecord(f"convert returned {type(trace).__name__} among its traces, {expected}")
+    return traces
 
 
 class FileFormat(Format):
@@ -181,6 +197,22 @@ class FileFormat(Format):
     def recognises(self, head: bytes) -> bool:
         """Whether a file that begins with `head`, some kilobytes, is of this format; cheap, and never raises."""
         return False
+
+    def read_as(
+        self, format: Format | None, stream: BinaryIO, path: str | None, reading: Reading
+    ) -> Iterator[tuple[Trace[Any, Any], str]]:
+        """The traces of a file, each with the name of the format that reads it; else as ``read_file``.
+
+        Parameters
+        ----------
+        format
+            The one that was asked for; None when that was left open.  A format whose files may hold records of others
+            overrides this.
+        """
+        if format is not None and format.name != self.name:
+            raise BadRecord(f"the format {format.name!r} reads JSON, and this file is of the format {self.name!r}")
+        for trace in self.read_file(stream, path, reading):
+            yield trace, self.name
 
     @abstractmethod
     def read_file(self, stream: BinaryIO, path: str | None, reading: Reading) -> Iterator[Trace[Any, Any]]:

@@ -8,7 +8,14 @@ from typing import Any, ClassVar, cast
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.importers._contents import plain
 from giskard.checks.importers._conversation import to_trace
-from giskard.checks.importers._exchanges import Exchange, annotations_of, exchange_of, note_figures
+from giskard.checks.importers._exchanges import (
+    Exchange,
+    annotations_of,
+    exchange_of,
+    keep_apart,
+    lacks_figures,
+    note_figures,
+)
 from giskard.checks.importers._lenient import known, listed, mapping, number, text, usage_of, within
 from giskard.checks.importers._messages import Call, Message, Result, Role
 from giskard.checks.importers._streams import Piece, StreamedFormat
@@ -239,6 +246,8 @@ class Bedrock(StreamedFormat):
             note_figures(answer[-1], exchange.record)
             model = text(exchange.request.get("modelId")) or text(exchange.record.get("modelId"))
             answer[-1].model = answer[-1].model or model
+            if lacks_figures(messages):
+                keep_apart(answer)
         if not any(message.role != "system" for message in (*messages, *answer)):
             raise BadRecord("it holds no messages")
         annotations = annotations_of_request(exchange.request) | annotations_of(exchange, source, _OWN, _PARAMETERS)

@@ -7,7 +7,14 @@ from typing import Any, ClassVar, cast
 
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.importers._conversation import to_trace
-from giskard.checks.importers._exchanges import Exchange, annotations_of, exchange_of, note_figures
+from giskard.checks.importers._exchanges import (
+    Exchange,
+    annotations_of,
+    exchange_of,
+    keep_apart,
+    lacks_figures,
+    note_figures,
+)
 from giskard.checks.importers._gemini_parts import contents_in, either, messages_of_content, messages_of_contents
 from giskard.checks.importers._lenient import known, listed, mapping, moment, number, text
 from giskard.checks.importers._messages import Message
@@ -244,10 +251,10 @@ class Gemini(StreamedFormat):
             annotations["usage_of_all_choices"] = usage
         for place, answer in enumerate(answers):
             # Made anew for each: what is noted of one must not be seen in another.
-            messages = messages_of_request(request)
+            asked = messages_of_request(request)
             for message in answer:
                 message.index = len(contents_in(request.get("contents")))
-            messages += answer
+            messages = [*asked, *answer]
             if not any(message.role != "system" for message in messages):
                 raise BadRecord("it holds no contents")
             last = messages[-1]
@@ -255,6 +262,8 @@ class Gemini(StreamedFormat):
                 note_figures(last, record)
                 last.usage = last.usage or (usage if count == 1 else None)
                 last.model = text(either(exchange.response, "modelVersion")) or last.model or text(request.get("model"))
+                if lacks_figures(asked if answer else asked[:-1]):
+                    keep_apart(answer or asked[-1:])
             yield to_trace(messages, {**annotations, **({"choice": place} if count > 1 else {})}, options)
 
     def _session(self, record: dict[str, Any], source: dict[str, Any], options: ReadOptions) -> Trace[Any, Any]:

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import IO, Any, BinaryIO, Literal, Self, TypeAlias, cast
+from typing import IO, Any, BinaryIO, Literal, NoReturn, Self, TypeAlias, cast
 
 from giskard.checks.core.exceptions import ConfigurationError, MissingExtraError
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.types import TraceT
-from giskard.checks.importers._detection import Detector, UnknownFormatError, advice, shape_of
+from giskard.checks.importers._detection import Detector, UnknownFormatError, advice, beginning, shape_of
+from giskard.checks.importers._failures import told
 from giskard.checks.importers._lines import values_in
 from giskard.checks.importers._records import recognised
-from giskard.checks.importers._registry import file_formats, format_named, third_party
+from giskard.checks.importers._registry import check_format, file_formats, format_named, third_party
 from giskard.checks.importers._routing import Router
-from giskard.checks.importers._sources import DAMAGED, JSON_SUFFIXES, PathLike, Source, find_sources, opened
+from giskard.checks.importers._sources import (
+    DAMAGED,
+    JSON_SUFFIXES,
+    READ_ERRORS,
+    PathLike,
+    Source,
+    find_sources,
+    opened,
+)
+from giskard.checks.importers._stop_markers import StopMarkers
 from giskard.checks.importers._values import Unread
 from giskard.checks.importers.base import BadRecord, FileFormat, Format, Reading, ReadOptions
 from giskard.checks.importers.report import ImportReport
@@ -85,6 +96,11 @@ def load_traces(
         When a path is not there, or a glob or a folder holds no file to read.
     ValueError
         When there is no such format.
+    TypeError
+        When a format of your own has no name.
+    MissingExtraError
+        From the first ``next()``: when the file needs a package that is not installed.  Of several files, those that do
+        are skipped.
     UnknownFormatError
         From the first ``next()``: when no record at all is of a known format.
 
@@ -105,22 +121,29 @@ def load_traces(
         stop_markers = (cast("str", stop_markers),)
     options = ReadOptions(tuple(stop_markers), keep_raw, dict(columns or {}), sidechains, encoding)
     suffixes = {suffix for other in file_formats() for suffix in other.suffixes}
-    return TraceStream(find_sources(path, suffixes), only, options, on_skip, encoding=encoding, trace_type=trace_type)
+    left_out: Counter[str] = Counter()
+    sources = find_sources(path, suffixes, left_out)
+    stream = TraceStream(sources, only, options, on_skip, encoding=encoding, trace_type=trace_type)
+    if count := left_out.total():
+        kinds = ", ".join(sorted(left_out, key=lambda kind: (-left_out[kind], kind))[:10])
+        kinds += ", …" if len(left_out) > 10 else ""
+        stream.report.note(f"{count:,} file{'s' if count > 1 else ''} of other kinds left out: {kinds}")
+    return stream
 
 
 def _format(format: str | Format) -> Format | None:
     if isinstance(format, Format):
-        return format
+        return check_format(format)
     if isinstance(cast("Any", format), type) and issubclass(cast("Any", format), Format):
-        return cast("Any", format)()
+        return check_format(cast("Any", format)())
     return None if format == "auto" else format_named(format)
 
 
 class TraceStream(Iterator[TraceT]):
     """The traces of the files of one load, in their order; `load_traces` makes it.
 
-    It can be gone through once.  Files are closed when it ends, when it is closed, or when nobody holds it any more; it
-    may be used in a ``with`` statement.
+    It can be gone through once: what was taken is not kept, and a second time is an error.  Files are closed when it
+    ends, when it is closed, or when nobody holds it any more; it may be used in a ``with`` statement.
 
     Attributes
     ----------
@@ -148,18 +171,29 @@ class TraceStream(Iterator[TraceT]):
         self._recognised = 0
         self._strange: list[Any] = []
         self._unread: Unread | None = None
+        self._unknown_at: str | None = None
+        self._head = b""
+        self._markers = StopMarkers()
         self._traces = self._all()
         self._ended = False
+        self._is_taken = False
 
     def __iter__(self) -> Self:
+        if self._is_taken:
+            count = self.report.read
+            taken = f"its {count:,} traces were" if count != 1 else "its 1 trace was"
+            raise RuntimeError(f"{taken} taken already: call load_traces again, or keep them with list(...)")
         return self
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise TypeError("traces come one at a time, and have no places: take them all with list(...), then [index]")
 
     def __next__(self) -> TraceT:
         try:
             return next(self._traces)
         except StopIteration:
             if not self._ended:
-                self._ended = True
+                self._ended = self._is_taken = True
                 self._warn()
             raise
 
@@ -209,6 +243,8 @@ class TraceStream(Iterator[TraceT]):
         for trace, name in self._rest():
             yield self._counted(trace, name)
         self._refuse_skips()
+        if marker := self._markers.note(report.read):
+            report.note(marker)
         if not self._recognised and (self._strange or self._unread) and not report.read:
             raise self._unknown()
 
@@ -217,7 +253,9 @@ class TraceStream(Iterator[TraceT]):
         report = self.report
         report.read += 1
         report.formats[name] += 1
-        report.incomplete += _is_incomplete(trace)
+        if _is_incomplete(trace):
+            report.incomplete += 1
+            self._markers.see(trace)
         if self._trace_type is Trace:
             return cast("TraceT", trace)
         return self._trace_type(interactions=trace.interactions, annotations=trace.annotations)
@@ -229,7 +267,7 @@ class TraceStream(Iterator[TraceT]):
                 for trace in format_named(name).rest(self._reading):
                     yield trace, name
             except Exception as error:
-                self.report.skip(None, None, name, f"{type(error).__name__}: {error}")
+                self.report.skip(None, None, name, told(error, format_named(name)))
 
     def _refuse_skips(self) -> None:
         if self._on_skip == "raise" and self.report.skipped_count:
@@ -242,8 +280,14 @@ class TraceStream(Iterator[TraceT]):
                 self.report.files += 1
                 yield from self._of_file(file, source)
         except DAMAGED as error:
-            self._unread = self._unread or Unread(0, f"the file cannot be read ({type(error).__name__}: {error})")
-            self.report.skip(source.path, None, None, self._unread.reason)
+            reason = f"the packed file is damaged or cut off, and cannot be read ({type(error).__name__}: {error})"
+            self.report.skip(source.path, None, None, reason)
+            self._unread = self._unread or Unread(0, reason)
+            self._unknown_at = self._unknown_at or self.report.skipped[-1].place
+        except MissingExtraError as error:
+            if len(self._sources) == 1:
+                raise
+            self.report.skip(source.path, None, None, str(error))
         except OSError as error:
             if len(self._sources) == 1:
                 raise
@@ -257,6 +301,13 @@ class TraceStream(Iterator[TraceT]):
 
     def _of_json(self, file: BinaryIO, source: Source) -> Iterator[tuple[Trace[Any, Any], str]]:
         detector = Detector(self._only)
+        before = self.report.skipped_count
+        try:
+            head = _peek(file)
+        except DAMAGED:  # from its very beginning
+            raise
+        except READ_ERRORS:  # it is read as far as it goes
+            head = b""
         entries = values_in(file, self._encoding, lambda value: detector.of(value) is not None)
         router = Router(recognised(entries, source.path, detector), source.path, self._reading)
         try:
@@ -265,6 +316,9 @@ class TraceStream(Iterator[TraceT]):
             self._recognised += router.recognised
             self._strange += router.strange[: 3 - len(self._strange)]
             self._unread = self._unread or router.unread
+            if self._unknown_at is None and (router.strange or router.unread):
+                self._unknown_at = self.report.skipped[before].place if before < len(self.report.skipped) else None
+                self._head = head
 
     def _special(self, file: BinaryIO, source: Source) -> FileFormat | None:
         """The format that reads a file which is not JSON; None for JSON."""
@@ -274,7 +328,7 @@ class TraceStream(Iterator[TraceT]):
                 return format
         if source.suffix in JSON_SUFFIXES:
             return None
-        head: bytes = cast("io.BufferedReader", file).peek(_HEAD)[:_HEAD]
+        head = _peek(file)
         if head.lstrip(_BLANK)[:1] in (b"{", b"[", b""):
             return None
         if isinstance(self._only, FileFormat):
@@ -282,15 +336,10 @@ class TraceStream(Iterator[TraceT]):
         return next((format for format in formats if format.recognises(head)), None)
 
     def _of_special(self, format: FileFormat, file: BinaryIO, source: Source) -> Iterator[tuple[Trace[Any, Any], str]]:
-        if self._only is not None and self._only.name != format.name:
-            self._recognised += 1
-            reason = f"the format {self._only.name} reads JSON, and this file is of the format {format.name}"
-            self.report.skip(source.path, None, self._only.name, reason)
-            return
         try:
-            for trace in format.read_file(file, source.path, self._reading):
+            for made in format.read_as(self._only, file, source.path, self._reading):
                 self._recognised += 1
-                yield trace, format.name
+                yield made
             self._recognised += 1
         except (ConfigurationError, MissingExtraError, *DAMAGED):  # of the call, or of all that is packed
             raise
@@ -299,17 +348,24 @@ class TraceStream(Iterator[TraceT]):
             if len(self._sources) == 1:
                 raise UnknownFormatError(f"{self.report.skipped[-1].place}: {problem}") from None
         except Exception as error:
-            self.report.skip(source.path, None, format.name, f"{type(error).__name__}: {error}")
+            self.report.skip(source.path, None, format.name, told(error, format))
 
     def _unknown(self) -> UnknownFormatError:
-        where = self.report.skipped[0].place
-        if not self._strange:
-            unread = cast("Unread", self._unread)
-            return UnknownFormatError(f"{where}: no JSON was found here: {unread.reason}; {advice([])}")
+        where = self._unknown_at or self.report.skipped[0].place
+        # What begins as a date does may be read as some numbers.
+        if not self._strange or (self._unread and not any(isinstance(value, (dict, list)) for value in self._strange)):
+            if self._unread and (begins := beginning(self._head)) is not None:
+                return UnknownFormatError(f"{where}: this is no JSON: the file begins with {begins}")
+            return UnknownFormatError(f"{where}: no JSON was found here: {cast('Unread', self._unread).reason}")
         return UnknownFormatError(
             f"{where}: no record is of a known format; the first is {shape_of(self._strange[0])}; "
             + advice(self._strange)
         )
+
+
+def _peek(file: BinaryIO) -> bytes:
+    """The first bytes of a file, which are read again."""
+    return cast("io.BufferedReader", file).peek(_HEAD)[:_HEAD]
 
 
 def _is_incomplete(trace: Trace[Any, Any]) -> bool:

@@ -6,10 +6,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, cast
 
 from giskard.checks.core.interaction.trace import Trace
-from giskard.checks.importers._chat_messages import add_messages, are_chat_messages, message_of, messages_of
+from giskard.checks.importers._chat_messages import ROLES, add_messages, are_chat_messages, message_of, messages_of
 from giskard.checks.importers._chat_stream import completion_of_chunks
 from giskard.checks.importers._conversation import Turns, to_trace
-from giskard.checks.importers._exchanges import Exchange, annotations_of, exchange_of, note_figures
+from giskard.checks.importers._exchanges import (
+    Exchange,
+    annotations_of,
+    exchange_of,
+    keep_apart,
+    lacks_figures,
+    note_figures,
+)
 from giskard.checks.importers._json import json_or_text
 from giskard.checks.importers._labels import PREFERRED
 from giskard.checks.importers._lenient import first, known, listed, mapping, moment, number, text, usage_of
@@ -180,14 +187,18 @@ class OpenAIChat(StreamedFormat):
             annotations = annotations_of_request(record) | annotations_of(exchange, source, _OWN, _PARAMETERS)
             noted.usage = _usage(record)
             note_figures(noted, record)
-        says_nothing = noted == Message("assistant")
-        if says_nothing and (trace := plain_chat(record["messages"], annotations, options)) is not None:
+        messages = record["messages"]
+        tells = bool(messages) and noted != Message("assistant") and mapping(messages[-1]).get("role") == "assistant"
+        if tells and _has_other_calls(messages[:-1]):
+            keep_apart([noted])
+        trace = plain_chat(messages, annotations, options, noted=noted if tells else None)
+        if trace is not None:
             return trace
         turns = Turns(options)
-        if not add_messages(turns, record["messages"]):
+        if not add_messages(turns, messages):
             raise BadRecord("its list of messages is empty")
-        if not says_nothing and record["messages"][-1].get("role") == "assistant":
-            turns.add(noted, 0)
+        if tells:
+            turns.add(noted, len(messages))
         return turns.trace(annotations)
 
     def _exchange(self, exchange: Exchange, source: dict[str, Any], options: ReadOptions) -> Iterator[Trace[Any, Any]]:
@@ -199,7 +210,8 @@ class OpenAIChat(StreamedFormat):
             annotations["usage_of_all_choices"] = usage
         for place, answer in enumerate(answers):
             # Made anew for each: what is noted of one must not be seen in another.
-            messages = messages_of_request(exchange.request) + answer
+            asked = messages_of_request(exchange.request)
+            messages = asked + answer
             if not messages:
                 raise BadRecord("it holds no messages and no answer")
             if answer:
@@ -207,6 +219,8 @@ class OpenAIChat(StreamedFormat):
                 if len(answers) == 1:
                     answer[-1].usage = answer[-1].usage or _usage(exchange.record)
                 answer[-1].model = answer[-1].model or text(exchange.request.get("model"))
+                if lacks_figures(asked):
+                    keep_apart(answer)
             choice = {} if len(answers) == 1 else {"choice": place}
             yield to_trace(messages, {**annotations, **choice}, options)
 
@@ -227,6 +241,15 @@ class OpenAIChat(StreamedFormat):
 
 # With one of these, a row of messages is a request that has its response beside it.
 _ANSWERS = ("response", "response_body", "responseBody", "res", "output", "outputs", "completion", "result", "choices")
+
+
+def _has_other_calls(messages: list[Any]) -> bool:
+    """Whether the model was called before in the turn that `messages` end with."""
+    for message in reversed(messages):
+        role = ROLES.get(text(mapping(message).get("role")) or "")
+        if role != "system":
+            return role != "user"
+    return False
 
 
 def _is_pair(record: Mapping[str, Any]) -> bool:

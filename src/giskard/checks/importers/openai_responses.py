@@ -7,7 +7,14 @@ from typing import Any, ClassVar, cast
 
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.importers._conversation import to_trace
-from giskard.checks.importers._exchanges import Exchange, annotations_of, exchange_of, note_figures
+from giskard.checks.importers._exchanges import (
+    Exchange,
+    annotations_of,
+    exchange_of,
+    keep_apart,
+    lacks_figures,
+    note_figures,
+)
 from giskard.checks.importers._json import json_or_text
 from giskard.checks.importers._lenient import first, known, listed, mapping, moment, number, text, usage_of, within
 from giskard.checks.importers._messages import Message
@@ -227,15 +234,19 @@ def _trace(exchanges: list[Exchange], source: dict[str, Any], options: ReadOptio
     messages: list[Message] = []
     annotations: dict[str, Any] = {}
     items = 0
-    for exchange in exchanges:
+    lacks = False
+    for place, exchange in enumerate(exchanges):
         response = mapping(exchange.response)
         request = {**{key: response.get(key) for key in ("instructions", "tools")}, **exchange.request}
         asked = messages_of_request(request)
         answers = messages_of_response(exchange.response)
         answer = answers[0] if answers else []
+        lacks = lacks_figures(asked, lacks, follows=place > 0)
         if answer:
             note_figures(answer[-1], exchange.record)
             answer[-1].model = answer[-1].model or text(request.get("model"))
+            if lacks:
+                keep_apart(answer)
         messages += moved(asked, items)
         items += _count(first(request, "input", "items"))
         messages += moved(answer, items)

@@ -48,7 +48,8 @@ def save_traces(
     ------
     ValueError
         When a trace holds what would not come back as it was, such as a date: the message names the turn and the place.
-        Then nothing is written.  Also when there is no such format.
+        Then nothing is written.  Also when there is no such format, and when the name of the file says that it is of
+        another kind, ``.csv`` say.
     TypeError
         When something is no trace.
     OSError
@@ -73,6 +74,10 @@ def save_traces(
     ...     list(load_traces(f"{folder}/traces.jsonl.gz")) == [trace]
     True
     """
+    _check_name(path)
+    kind: type[Any] = cast("Any", type(cast("Any", traces)))
+    if not issubclass(kind, Iterable) or (issubclass(kind, BaseModel) and not issubclass(kind, Trace)):
+        raise TypeError(f"expected traces, got {kind.__name__}{_instead(traces)}")
     line = _LINES.get(format)
     if line is None:
         names = ", ".join(map(repr, _LINES))
@@ -84,12 +89,40 @@ def save_traces(
     with _writer(path) as file:
         for count, trace in enumerate(items, 1):
             if not isinstance(trace, Trace):
-                raise TypeError(f"item {count} is {type(trace).__name__}, not a Trace: {describe(trace):.100}")
+                instead = _instead(trace) or f": {describe(trace):.100}"
+                raise TypeError(f"item {count} is {type(trace).__name__}, not a Trace{instead}")
             try:
                 file.write(line(cast("Trace[Any, Any]", trace)))
             except CannotBeSavedError as problem:
                 raise ValueError(f"trace {count}, {problem}") from None
     return count
+
+
+def _check_name(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that says that something else is in the file: whoever reads it goes by that."""
+    name: str = os.fspath(path)
+    suffix = os.path.splitext(name.lower().removesuffix(".gz"))[1]
+    if suffix in _OF_OTHERS:
+        raise ValueError(
+            f"{name!r} is named as a {suffix} file, and what is written is JSON lines: "
+            "name it .jsonl, or .jsonl.gz to pack it"
+        )
+
+
+def _instead(given: object) -> str:
+    """What to save of a result."""
+    if isinstance(getattr(given, "final_trace", None), Trace):
+        return ": use result.final_trace"
+    if isinstance(getattr(given, "results", None), (list, tuple)):
+        return ": use [result.final_trace for result in suite_result.results]"
+    return ""
+
+
+# Of files that are not read as JSON lines, or that are packed in another way.
+_OF_OTHERS = frozenset(
+    {".csv", ".tsv", ".tab", ".psv", ".parquet", ".pq", ".xlsx", ".xls", ".ods", ".yaml", ".yml", ".har", ".xml"}
+    | {".html", ".md", ".pkl", ".zip", ".bz2", ".xz", ".zst", ".tar", ".tgz"}
+)
 
 
 @contextmanager

@@ -9,17 +9,24 @@ from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.importers._cells import LabelColumn, are_messages, data_in, transcript, value_of
 from giskard.checks.importers._columns import Columns, find_columns, names_in
-from giskard.checks.importers._registry import format_named
+from giskard.checks.importers._exported_rows import (
+    are_exported,
+    can_read,
+    format_of_rows,
+    record_in,
+    records_of,
+    refusal,
+)
 from giskard.checks.importers._rows import RowReader
 from giskard.checks.importers._sheets import ParquetSheet, Row, Sheet, TextSheet, Unreadable, rewindable
-from giskard.checks.importers.base import BadRecord, FileFormat, Reading, Record
+from giskard.checks.importers.base import BadRecord, FileFormat, Format, Reading, Record
 
 __all__ = ["Table"]
 
 _PARQUET: Final = b"PAR1"
 _PACKED: Final = b"PK\x03\x04"
 _OLD_EXCEL: Final = b"\xd0\xcf\x11\xe0"
-_SEPARATORS: Final = b",;\t|"
+_SEPARATORS: Final = ",;\t|"
 # How many rows are looked at to see what a column holds.
 _SAMPLE: Final = 20
 
@@ -42,8 +49,13 @@ class Table(FileFormat):
       as pass and fail, yes and no, or 1 and 0, they are read as booleans; if all are numbers, as numbers.
     - ``expected`` and ``context`` go to the metadata of the turn.  Where a row is a whole conversation without a column
       for its last answer, these and the labels go to the annotations.
-    - Other columns are kept in the same place, under their own names.  In text they are texts, but for JSON objects and
-      lists, and figures with a name that is known: latency, cost, tokens.
+    - Figures with a name that is known (latency, cost, tokens, model) stand in the metadata of the turn as those of any
+      other format do.  Other columns are kept under ``metadata["columns"]``, where judges do not look: they may hold
+      what somebody thought of the answer.  Those that ``columns={"metadata": [...]}`` names stand in the metadata under
+      their own names, and no others are kept then.  Of a row that is a whole conversation, other columns go to the
+      annotations under their own names.  In text they are texts, but for JSON objects and lists.
+    - A table that Langfuse, LangSmith or Phoenix exported is read as those formats are, and rows of preferences as
+      ``huggingface``; unless ``columns`` says what it holds, or ``format="table"``.
     """
 
     name = "table"
@@ -71,13 +83,19 @@ class Table(FileFormat):
         if not first or first[0].startswith((b"{", b"[")):
             return False
         line = first[0].decode("utf-8", "replace")
-        return line.lower().startswith(("sep=", '"sep=')) or any(
-            self.detect(dict.fromkeys((cell.strip().strip('"') for cell in line.split(chr(separator))), ""))
-            for separator in _SEPARATORS
-        )
+        if line.lower().startswith(("sep=", '"sep=')):
+            return True
+        headers = [[cell.strip().strip('"') for cell in line.split(separator)] for separator in _SEPARATORS]
+        return any(self.detect(dict.fromkeys(names, "")) or are_exported(names) for names in headers)
 
     def read_file(self, stream: BinaryIO, path: str | None, reading: Reading) -> Iterator[Trace[Any, Any]]:
         """The traces of a table, as a stream."""
+        return (trace for trace, _ in self.read_as(None, stream, path, reading))
+
+    def read_as(
+        self, format: Format | None, stream: BinaryIO, path: str | None, reading: Reading
+    ) -> Iterator[tuple[Trace[Any, Any], str]]:
+        """The traces of a table, whose rows may be records of another format."""
         with rewindable(stream) as table:
             start = table.tell()
             head = table.read(4)
@@ -91,10 +109,10 @@ class Table(FileFormat):
                     reading.report.note(
                         f"{where} is not UTF-8: it was read as {sheet.encoding}; encoding= says otherwise"
                     )
-                yield from _traces(sheet, path, reading)
+                yield from _traces(sheet, path, reading, format)
                 return
             with rewindable(table, at_random=True) as parquet:
-                yield from _traces(ParquetSheet(parquet), path, reading)
+                yield from _traces(ParquetSheet(parquet), path, reading, format)
 
     def read(self, records: Iterator[Record], reading: Reading) -> Iterator[Trace[Any, Any]]:
         """The traces of rows in JSON, each an object with a value for each column."""
@@ -120,26 +138,29 @@ class Table(FileFormat):
             yield from _made(reader, [row for _, row in members], record, reading, source)
 
 
-def _traces(sheet: Sheet, path: str | None, reading: Reading) -> Iterator[Trace[Any, Any]]:
-    """The traces of a sheet: its rows may be those of a data set with preferences, which have a format of their own."""
-    names, data_set = sheet.names, format_named("huggingface")
-    sample = [_data(names, row) for row in sheet.first_rows(_SAMPLE)]
-    has_pairs = any(data_set.detect(row) and _is_of_data_set(row) for row in sample)
-    if reading.options.columns or not has_pairs:
-        yield from _Reading(sheet, path, reading).traces()
+def _traces(
+    sheet: Sheet, path: str | None, reading: Reading, asked: Format | None
+) -> Iterator[tuple[Trace[Any, Any], str]]:
+    """The traces of a sheet, each with the name of the format that its rows are of."""
+    format = _format_of(sheet, reading, asked)
+    if format is None:
+        for trace in _Reading(sheet, path, reading).traces():
+            yield trace, Table.name
         return
-    rows = sheet.rows(lambda place, reason: reading.skip(Record(None, path, place), Table.name, reason))
-    for row in rows:
-        yield from data_set.read(iter((Record(_data(names, row), path, row.place),)), reading)
+    for trace in format.read(records_of(sheet, path, reading, format), reading):
+        yield trace, format.name
 
 
-def _data(names: list[str], row: Row) -> dict[str, Any]:
-    return {name: data_in(value_of(cell)) for name, cell in zip(names, row.cells, strict=True)}
-
-
-def _is_of_data_set(row: dict[str, Any]) -> bool:
-    """Whether it has pairs of answers, or a prompt and a completion that are messages."""
-    return {"chosen", "rejected"} <= row.keys() or (are_messages(row.get("completion")) and "prompt" in row)
+def _format_of(sheet: Sheet, reading: Reading, asked: Format | None) -> Format | None:
+    """The format that the rows of a sheet are records of; None for a table of its own."""
+    if (asked is None and reading.options.columns) or (asked is not None and asked.name == Table.name):
+        return None
+    sample = [record_in(sheet.names, row) for row in sheet.first_rows(_SAMPLE)]
+    if asked is None:
+        return format_of_rows(sample)
+    if sample and not any(can_read(asked, row, reading.options) for row in sample):
+        raise refusal(asked, sheet.names)
+    return asked
 
 
 class _Reading:

@@ -16,14 +16,17 @@ __all__ = ["notes_of", "show_conversation"]
 # assistant behaved.  Of recorded turns `messages` and `raw` say again what the turn itself says.
 _NOT_SHOWN = frozenset(
     {
+        "columns",
         "conversation_id",
         "cost_usd",
         "expected",
         "finish_reason",
         "labels",
+        "last_call",
         "latency_ms",
         "messages",
         "model",
+        "partial_usage",
         "raw",
         "reasoning",
         "recorded",
