@@ -303,3 +303,60 @@ def test_what_is_refused_when_built(cls, fields):
 def test_save_and_load(check):
     for loaded in (Check.model_validate(check.model_dump()), Check.model_validate_json(check.model_dump_json())):
         assert loaded == check and loaded.model_dump_json() == check.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        MaxLatency(per_turn_ms=8),
+        MaxLatency(total_ms=10),
+        MaxTokens(per_turn=8),
+        MaxCost(total=10),
+        Latency(max_ms=8, percentile=100),
+    ],
+)
+def test_a_failure_tells_the_turn_that_took_the_most(check):
+    turns = [{"latency_ms": n, "usage": {"total_tokens": n}, "cost_usd": n} for n in (1, 9, 2)]
+
+    assert run(check, T(*turns)).details["turn"] == 1
+    assert "turn" not in run(check, T(turns[0])).details
+
+
+# --- rounding, figures that are none, one turn -------------------------------------------
+
+
+def test_the_rounding_of_a_sum_is_not_held_against_it():
+    assert status(MaxCost(total=0.3), T(*[{"cost_usd": 0.1}] * 3)) == "pass"
+    assert status(MaxCost(total=0.3), T({"cost_usd": 0.1}, {"cost_usd": 0.2000001})) == "fail"
+    assert status(Latency(max_ms=0.3), T({"latency_ms": 0.1 + 0.2})) == "pass"
+    assert status(MaxTokens(total=10**10), T({"usage": {"total_tokens": 10**10 + 1}})) == "fail"
+    assert status(MaxCost(total=0), T({"cost_usd": 1e-12})) == "fail"
+
+
+@pytest.mark.parametrize("value", [10.5, 10**400, 1e301, math.nan, math.inf, -1, True])
+def test_what_is_no_number_of_tokens_is_an_error(value):
+    result = run(MaxTokens(total=10), T({"usage": {"total_tokens": 1}}, {"usage": {"total_tokens": value}}))
+    assert result.errored and result.error_kind == "bad_type"
+    assert result.message.startswith("turn 2: metadata.usage.total_tokens is ")
+
+
+def test_a_whole_float_is_a_number_of_tokens():
+    assert status(MaxTokens(total=10), T({"usage": {"total_tokens": 10.0}})) == "pass"
+
+
+@pytest.mark.parametrize("check", [MaxTokens, MaxCost])
+def test_a_bool_is_no_limit(check):
+    with pytest.raises(ValidationError, match="expected a number, got True"):
+        check(total=True)
+
+
+def test_one_turn():
+    trace = T({}, {"latency_ms": 900, "usage": {"total_tokens": 5}, "cost_usd": 1})
+    for check in (MaxLatency(per_turn_ms=900), Latency(max_ms=900), MaxTokens(total=5), MaxCost(total=1)):
+        assert status(check, trace) == "error"
+        assert status(check.model_copy(update={"turn": -1}), trace) == "pass"
+        assert run(check.model_copy(update={"turn": 2}), trace).error_kind == "missing_value"
+    result = run(MaxLatency(total_ms=800, turn=-1), trace)
+    assert result.failed and result.details["turn"] == 1
+    result = run(Latency(max_ms=800, turn=1), trace)
+    assert result.failed and result.details["turn"] == 1

@@ -474,3 +474,11 @@ def test_fences_of_any_length():
     for text in ("```\n" + " " * 5_000_000, "```\n" * 1_000_000, "```\n" + "\n ```" * 1_000_000 + "x"):
         unfenced(text)
     assert time.process_time() - start < 5
+
+
+def test_an_answer_that_was_not_recorded_is_no_data_that_differs():
+    result = run(JsonDiff(expected=None), None, incomplete=True)
+
+    assert (result.status, result.error_kind) == ("error", "missing_value")
+    assert result.message.endswith("got NoneType: None; no answer was recorded in that turn (it is incomplete)")
+    assert status(JsonDiff(expected=None), None) == "pass"

@@ -112,11 +112,55 @@ def test_what_is_found(category, value):
         "sk-learn, AKIA123, ghp_short, task-force-with-a-long-name-of-many-words",
         "RSSMRA85T10A562X",
         "👍 漢字 \ud800",
+        "x.1.2.3.4.5, lib.so.8.8.8.8, ver.8.8.8.8, 1.8.8.8.8",
+        "4111111111111111.50, 4111111111111111.123456, 3.4111111111111111, 4111-1111-1111-1111-1111",
+        "4111\n1111\n1111\n1111\n2222\n, 2222\t4111\t1111\t1111\t1111",
+        "1.536-90-4399, 536-90-4399-1, A1-536-90-4399, 1234567T-abcd-4000-8000-000000000000",
+        "flag-sk-a-long-name-of-many-words, 3.+",
+        "&#64;, jane&#9999999;example.org, &&&#;&#x;",
         "",
     ],
 )
 def test_what_is_not_found(text):
     assert found_in(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "value"),
+    [
+        ("Card no.4111 1111 1111 1111.", "credit_card", "4111 1111 1111 1111"),
+        ("Your card is 4111111111111111- thanks", "credit_card", "4111111111111111"),
+        ("4111-1111-1111-1111-", "credit_card", "4111-1111-1111-1111"),
+        ("4111111111111111.2027", "credit_card", "4111111111111111"),
+        ("4111111111111111.12/27", "credit_card", "4111111111111111"),
+        *(
+            (f"x {gap.join(['4111', *['1111'] * 3])} y", "credit_card", gap.join(["4111", *["1111"] * 3]))
+            for gap in ("  ", "\t", "\n", "\r\n", ".", "/", "\u2014", " - ")
+        ),
+        ("Tel.+49 30 90182011", "phone", "+49 30 90182011"),
+        ("SSN.536-90-4399", "national_id", "536-90-4399"),
+        ("jane,536-90-4399- ok", "national_id", "536-90-4399"),
+        ("_DE89370400440532013000", "iban", "DE89370400440532013000"),
+        ("-DE89370400440532013000_", "iban", "DE89370400440532013000"),
+        ("DE89\n3704\n0044\n0532\n0130\n00", "iban", "DE89\n3704\n0044\n0532\n0130\n00"),
+        ("DE89.3704.0044.0532.0130.00.", "iban", "DE89.3704.0044.0532.0130.00"),
+        (f"key_{KEYS[1]}", "secret", KEYS[1]),
+        ("-sk-abcdefghijklmnopqrstuvwx", "secret", "sk-abcdefghijklmnopqrstuvwx"),
+        *((f"{before}{key}", "secret", key) for key in KEYS for before in ("_", "-", "key_", "my-key-")),
+        ("server.8.8.8.8", "ip_address", "8.8.8.8"),
+        ("jane&#64;example.org", "email", "jane&#64;example.org"),
+        ("é jane&#x40;example&#46;or&#103;!", "email", "jane&#x40;example&#46;or&#103;"),
+        ("a&shy;b &#106;ane&commat;exa&#8203;mple.org.", "email", "&#106;ane&commat;exa&#8203;mple.org"),
+    ],
+)
+def test_what_stands_beside_it_or_within_it_hides_nothing(text, category, value):
+    assert found_in(text) == [(category, value)]
+
+
+def test_what_follows_an_account_is_looked_at_too():
+    ibans = ["DE89370400440532013000", "GB82WEST12345698765432", "NO9386011117947"]
+    assert found_in("\n".join(ibans)) == [("iban", iban) for iban in ibans]
+    assert status(NoPII(allow=["4111 1111 1111 1111"]), "4111\u20141111\u20141111\u20141111") == "pass"
 
 
 def test_several():
@@ -495,6 +539,17 @@ UNITS = [
     "\ud800",
     "\u200b",
     "1\u200b",
+    "&#64;",
+    "&",
+    "1\n",
+    "4111\n",
+    "4111\u2014",
+    "eyJaaaaaaaaa-",
+    "eyJaaaaaaaaa.",
+    "_sk-",
+    "-SG.",
+    "_DE89",
+    "DE89.\n",
     "\u202eא",
     "the fee is 3 euros. ",
 ]
@@ -526,3 +581,33 @@ def test_more_numbers_than_can_be_looked_at():
     result = run(NoPII(), numbers)
     assert result.error_kind == "bad_type" and "more than 10,000 numbers" in result.message
     assert status(NoPII(), f"jane@example.org {numbers}") == "fail"
+
+
+def conversation(*outputs):
+    return Trace(interactions=[Interaction(inputs="q", outputs=text) for text in outputs])
+
+
+def test_a_list_of_texts_is_searched_text_by_text():
+    check = NoPII(target_key="trace.interactions[*].outputs")
+    result = asyncio.run(check.run(conversation("Hi.", None, "Write to a.b@example.org.", "Or c.d@example.org.")))
+
+    assert result.failed and result.details["turn"] == 2
+    assert "email a***@e***.org at 9..24 in item 3; email c***@e***.org at 3..18 in item 4" in result.message
+    assert [found["item"] for found in result.details["found"]] == [2, 3]
+    fine = asyncio.run(check.run(conversation("Hi.", None)))
+    assert fine.passed and fine.message.endswith("was found in 3 characters of 1 text")
+
+
+@pytest.mark.parametrize("outputs", [(), (None, None), ("", " ")])
+def test_a_list_without_a_text_is_an_error(outputs):
+    result = asyncio.run(NoPII(target_key="trace.interactions[*].outputs").run(conversation(*outputs)))
+
+    assert (result.status, result.error_kind) == ("error", "missing_value")
+
+
+def test_what_is_no_text_in_a_list_is_named_and_not_shown():
+    trace = conversation("Hi.", {"secret": "a.b@example.org"})
+    result = asyncio.run(NoPII(target_key="trace.interactions[*].outputs").run(trace))
+
+    assert (result.status, result.error_kind) == ("error", "bad_type")
+    assert "item 2" in result.message and "example.org" not in result.message

@@ -1,9 +1,12 @@
 """StateEquals: what the turns of a step did to the world."""
 
 import asyncio
+import datetime
 import threading
 import time
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import ValidationError
@@ -405,3 +408,59 @@ def test_a_check_of_ones_own_may_look_before_its_step():
 
     assert run(Counts()).message == "0 before, 1 after"
     assert Check.any_looks_before and Counts.looks_before and not Check.looks_before
+
+
+# --- what cannot be kept as it was -------------------------------------------------------
+
+
+class Locked:
+    def __init__(self):
+        self.lock, self.rows = threading.Lock(), []
+
+
+class Itself:
+    def __init__(self):
+        self.rows = []
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+@pytest.mark.parametrize("kind", [Locked, Itself])
+@pytest.mark.parametrize("place", [lambda it: it, lambda it: {"db": [it]}, lambda it: ("db", it)])
+def test_what_cannot_be_copied_is_an_error(kind, place):
+    db = kind()
+    for fields in ({}, {"expected": lambda before: before}):
+        result = run(StateEquals(read=lambda: place(db), **fields), lambda inputs: db.rows.append(1) or "Done.")
+        assert result.errored and result.error_kind == "bad_type"
+        assert f"({kind.__name__}), which cannot be kept as it was: return plain data" in result.message
+        assert "raised" not in result.message
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda rows: rows.keys(),
+        lambda rows: rows.items(),
+        lambda rows: rows.values(),
+        lambda rows: MappingProxyType(rows),
+        lambda rows: {"db": [rows.keys()]},
+        lambda rows: MappingProxyType({"db": rows.items()}),
+    ],
+)
+def test_live_views_are_kept_as_they_were(read):
+    rows = {"a": 1}
+    assert run(StateEquals(read=lambda: read(rows)), nothing).passed
+    assert run(StateEquals(read=lambda: read(rows)), lambda inputs: rows.update(b=2) or "Done.").failed
+
+
+def test_a_memoryview_is_kept_as_its_bytes():
+    data = bytearray(b"ab")
+    assert run(StateEquals(read=lambda: memoryview(data)), nothing).passed
+    assert run(StateEquals(read=lambda: memoryview(data)), lambda inputs: data.__setitem__(0, 99) or "Done.").failed
+
+
+def test_a_state_that_holds_itself_and_a_time_zone_can_be_kept():
+    loop = {"zone": datetime.UTC, "at": ZoneInfo("UTC"), "rows": []}
+    loop["self"] = loop
+    assert run(StateEquals(read=lambda: loop, expected_key="trace.annotations.after"), nothing).error_kind != "bad_type"

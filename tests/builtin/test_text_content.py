@@ -12,9 +12,20 @@ from giskard.checks import (
     Check,
     ContainsAll,
     ContainsAny,
+    EditDistance,
     Interaction,
+    IsRefusal,
+    JsonDiff,
+    JsonValid,
+    LanguageIs,
+    ListContains,
+    NoPII,
+    NoRepetition,
     Not,
+    Readability,
+    RegexMatching,
     StartsWith,
+    StringMatching,
     Trace,
     WordCount,
 )
@@ -248,3 +259,45 @@ def test_texts_without_words():
 
 def test_scripts_without_spaces():
     assert run(WordCount(max_words=3), "今天天气很好").details["word_count"] == 6
+
+
+_KEYS = ["trace.last.outputs", "trace.interactions[2].outputs", "trace.interactions[-1].outputs"]
+
+
+@pytest.mark.parametrize("key", _KEYS)
+@pytest.mark.parametrize(
+    "check",
+    [
+        StringMatching(keyword="x"),
+        RegexMatching(pattern="x"),
+        ContainsAny(values=["x"]),
+        EditDistance(expected_text="x", max_distance=1),
+        IsRefusal(),
+        LanguageIs(language="en"),
+        NoPII(),
+        NoRepetition(),
+        Readability(min_score=1),
+        JsonValid(),
+        JsonValid(parse=False),
+        JsonDiff(expected={}),
+        ListContains(values=[1]),
+    ],
+    ids=lambda check: check.kind,
+)
+def test_an_answer_that_was_not_recorded_is_told_as_such(check, key):
+    turns = [Interaction(inputs="q", outputs=text) for text in ("a", "b")]
+    last = Interaction(inputs="q", outputs=None, metadata={"incomplete": True})
+    result = asyncio.run(check.model_copy(update={"target_key": key}).run(Trace(interactions=[*turns, last])))
+
+    assert result.errored
+    told = "; no answer was recorded in that turn (it is incomplete)"
+    assert result.message.endswith(f"{told}; the last answer is at 'trace.interactions[1].outputs'")
+    alone = asyncio.run(check.run(Trace(interactions=[last])))
+    assert alone.errored and alone.message.endswith(told)
+
+
+def test_an_answer_that_is_none_without_a_word_is_no_missing_one():
+    check = StringMatching(keyword="x")
+    result = asyncio.run(check.run(Trace(interactions=[Interaction(inputs="q", outputs=None)])))
+
+    assert result.message == "expected a text at 'trace.last.outputs' (target_key), got NoneType: None"

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import time
 
 import pytest
 from pydantic import ValidationError, computed_field
@@ -223,7 +224,7 @@ def test_a_predicate_by_its_import_path():
     [
         ({"tool": "search"}, "pass"),
         ({"tool": "delete"}, "fail"),
-        ({}, "pass"),
+        ({"min_times": 1}, "pass"),
         ({"arguments": {"item": "card"}}, "pass"),
         ({"tool": "get_fee", "arguments": {"item": "card"}}, "pass"),
         ({"tool": "get_fee", "arguments": {"item": "card"}, "match": "exact"}, "fail"),
@@ -573,3 +574,141 @@ def test_many_near_misses_are_counted():
     result = run(ToolCalled(tool="f", arguments={"a": -1}), T([call("f", a=i) for i in range(5)]))
 
     assert result.message.endswith("; and 2 more calls of it")
+
+
+@pytest.mark.parametrize("fields", [{}, {"turn": 0}, {"match": "regex"}])
+def test_a_check_that_does_not_say_which_call_is_refused(fields):
+    with pytest.raises(ValidationError, match=r"say which call is meant: tool=\.\.\.; or how many"):
+        ToolCalled(**fields)
+    with pytest.raises(ValidationError, match=r"name='pay' is what reports call the check; say .*: tool='pay'"):
+        ToolCalled(name="pay", **fields)
+
+
+def test_a_number_of_calls_of_any_tool_can_be_asked_for_and_that_there_is_none():
+    one, none = T([call("pay")]), T([])
+
+    for check in (ToolCalled(times=1), ToolCalled(min_times=1), ToolCalled(max_times=1), ToolCalled(failed=False)):
+        assert status(check, one) == "pass"
+    assert status(ToolCalled(min_times=1), none) == "fail"
+    assert (status(ToolNotCalled(), none), status(ToolNotCalled(), one)) == ("pass", "fail")
+
+
+TURNS = T([call("f", a=1)], [call("g", a=1), call("g", a=1), call("h", error="lost")], [call("f", a=1)], [])
+
+
+@pytest.mark.parametrize(
+    ("check", "turn"),
+    [
+        (ToolCalled(tool="f", arguments={"a": 2}), 0),
+        (ToolCalled(tool="g", arguments={"a": 2}), 1),
+        (ToolCalled(tool="f", max_times=1), 2),
+        (ToolCalled(tool="g", times=3), 1),
+        (ToolCalled(tool="none"), None),
+        (ToolNotCalled(tool="h"), 1),
+        (MaxToolCalls(limit=4), 2),
+        (MaxToolCalls(per_turn=2), 1),
+        (MaxToolCalls(limit=0, tool="g"), 1),
+        (NoRepeatedCalls(tool="f"), 2),
+        (NoRepeatedCalls(tool="g"), 1),
+        (ToolErrors(), 1),
+    ],
+)
+def test_a_failure_tells_the_turn_of_the_call_that_is_wrong(check, turn):
+    result = run(check, TURNS)
+
+    assert result.failed and result.details.get("turn") == turn
+    assert "turn" not in run(Not(check=ToolNotCalled(tool="none")), TURNS).details
+
+
+def test_the_repeat_that_was_one_too_many_is_told():
+    trace = T([call("f", error="x")], [call("f")], [call("f")], [call("f")])
+
+    assert run(NoRepeatedCalls(max_repeats=1, allow_after_error=True), trace).details["turn"] == 3
+    assert run(NoRepeatedCalls(max_repeats=2), trace).details["turn"] == 3
+
+
+def test_the_turn_of_calls_that_stand_elsewhere_is_not_known():
+    check = ToolNotCalled(tool="f", target_key="trace.annotations.calls")
+
+    assert "turn" not in run(check, T([], calls=[call("f")])).details
+
+
+# --- many calls --------------------------------------------------------------------------
+
+
+def test_many_different_calls_are_looked_up_and_not_compared_in_pairs():
+    trace = T([call("search", q=f"q{n}", at=[n, {"a": None}]) for n in range(5000)])
+    began = time.process_time()
+    assert status(NoRepeatedCalls(), trace) == "pass"
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (1, 1.0, True),
+        (1, True, False),
+        (0, False, False),
+        (None, 0, False),
+        ("ﬁ", "fi", True),
+        ([1, {"a": "ﬁ"}], [1.0, {"a": "fi"}], True),
+        ([1, 2], [2, 1], False),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        ({"a": [True]}, {"a": [1]}, False),
+        (math.nan, 1, False),
+        ({1}, {1.0}, True),
+    ],
+)
+def test_calls_are_the_same_when_their_arguments_are_equal(one, other, same):
+    for first, second in ((one, other), (other, one)):
+        trace = T([call("f", x=first), call("f", x="else"), call("f", x=second)])
+        assert status(NoRepeatedCalls(), trace) == ("fail" if same else "pass")
+
+
+# --- results that are not recorded, failures without a flag ------------------------------
+
+
+def test_calls_without_a_recorded_result_are_named():
+    silent = {**call("pay"), "answered": False}
+    result = run(ToolErrors(), T([call("a", result=1), silent, {**silent, "step": 1}]))
+    assert result.passed and result.message == "0 of 3 calls failed (2 calls have no recorded result)"
+    for calls in ([silent], [silent, {**silent, "step": 1}]):
+        result = run(ToolErrors(), T(calls))
+        assert result.errored and result.error_kind == "missing_value"
+    result = run(ToolErrors(tool="pay"), T([call("a", result=1), silent]))
+    assert result.message == "1 call has no recorded result: whether they failed is not known"
+    assert status(ToolErrors(), T([{**silent, "error": "no"}])) == "fail"
+    result = run(ToolErrors(), T([{"name": "f", "arguments": "{oops", "result": 1}]))
+    assert result.message == "0 of 1 call failed (1 call has arguments that cannot be read)"
+
+
+def test_error_pattern():
+    trace = T([call("f", result="Error: no"), call("f", result={"ok": False}), call("f", result=None), call("f")])
+    assert status(ToolErrors(), trace) == "pass"
+    result = run(ToolErrors(error_pattern=r'^Error|"ok": ?false'), trace)
+    assert result.failed and "2 of 4 calls failed" in result.message and "'Error: no'" in result.message
+    assert [one["result"] for one in result.details["errors"]] == ["Error: no", {"ok": False}]
+    with pytest.raises(ValidationError, match="not a regular expression"):
+        ToolErrors(error_pattern="(")
+    result = run(ToolErrors(error_pattern=r"(a|a)*(a|b|ab)*c(?=d)$"), T([call("f", result="ab" * 5000)]))
+    assert result.status.value in ("pass", "error")
+
+
+def test_arguments_that_cannot_be_read_are_no_proof():
+    trace = T([{"name": "pay", "arguments": '{"eur": 5'}])
+    for match, wanted in (("subset", {"eur": 5}), ("exact", {"eur": 5}), ("regex", {"eur": "5"})):
+        result = run(ToolNotCalled(tool="pay", arguments=wanted, match=match), trace)
+        assert result.errored and result.error_kind == "bad_type" and "cannot be told" in result.message
+        assert status(ToolCalled(tool="pay", arguments=wanted, match=match), trace) == "fail"
+    assert status(ToolNotCalled(tool="pay"), trace) == "fail"
+    assert status(ToolNotCalled(tool="search", arguments={"eur": 5}), trace) == "pass"
+    assert status(ToolNotCalled(tool="pay", arguments={"eur": 5}, failed=True), trace) == "pass"
+    both = T([{"name": "pay", "arguments": "{"}, call("pay", eur=5)])
+    assert status(ToolNotCalled(tool="pay", arguments={"eur": 5}), both) == "fail"
+
+
+def test_a_predicate_may_return_a_bool_of_numpy():
+    numpy = pytest.importorskip("numpy")
+    assert status(ToolCalled(tool="pay", predicate=lambda made: numpy.True_), TALK) == "pass"
+    assert status(ToolCalled(tool="pay", predicate=lambda made: numpy.False_), TALK) == "fail"
+    assert status(ToolCalled(tool="pay", predicate=lambda made: numpy.int64(1)), TALK) == "error"

@@ -6,7 +6,7 @@ import pytest
 
 from giskard.checks import CheckResult, Equals, Scenario, TestCaseResult
 from giskard.checks.core.assertions import one_line
-from giskard.checks.core.places import raised_at, sections, turn_of_check, users_part, where
+from giskard.checks.core.places import name_of_recording, raised_at, sections, turn_of_check, users_part, where
 
 
 def step(last):
@@ -68,3 +68,22 @@ def test_a_traceback_of_ours_alone_is_shown():
     except TypeError as error:
         text = "".join(traceback.format_tb(error.__traceback__)[1:])
     assert "\n".join(users_part(text)) == text.rstrip()
+
+
+@pytest.mark.parametrize(("named", "turn"), [(0, 0), (2, 2), (3, 2), (-1, 2), (True, 2), ("0", 2)])
+def test_a_result_can_name_the_turn_that_it_is_about(named, turn):
+    assert turn_of_check(CheckResult.failure(details={"turn": named}), range(1, 3)) == turn
+
+
+@pytest.mark.parametrize(
+    ("annotations", "name"),
+    [
+        ({"source": {"path": "a.jsonl", "line": 3}, "conversation_id": "c-1"}, "a.jsonl:3"),
+        ({"conversation_id": "c-1"}, "c-1"),
+        ({"conversation_id": 5}, None),
+        ({"conversation_id": " "}, None),
+        ({}, None),
+    ],
+)
+def test_what_a_recording_is_called_that_nobody_named(annotations, name):
+    assert name_of_recording(annotations) == name

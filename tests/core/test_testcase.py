@@ -1,11 +1,25 @@
 """Test cases: recorded conversations and what must hold in them."""
 
 import asyncio
+import copy
+import pickle
 
 import pytest
 from pydantic import ValidationError
 
-from giskard.checks import AllOf, CheckResult, Equals, FnCheck, Interaction, TestCase, TestCaseResult, Trace
+from giskard.checks import (
+    AllOf,
+    CheckResult,
+    Equals,
+    FnCheck,
+    Interaction,
+    Suite,
+    TestCase,
+    TestCaseResult,
+    ToolNotCalled,
+    Trace,
+)
+from giskard.checks.export.junit import to_junit_xml
 
 TRACE = Trace(interactions=[Interaction(inputs="q", outputs={"fee": 3.0})])
 ok = FnCheck(fn=lambda trace: True, name="ok")
@@ -152,3 +166,59 @@ def test_a_failed_assertion_hides_its_own_frames():
     assert "never" in str(caught.value)
     assert ours
     assert all(entry.ishidden(None) for entry in ours)
+
+
+CALLS = [{"name": "pay", "arguments": {"eur": 1}, "result": None, "error": "declined"}]
+PAID = Trace(
+    interactions=[
+        Interaction(inputs="pay", outputs="Done.", metadata={"tool_calls": CALLS}),
+        Interaction(inputs="thanks", outputs="Bye."),
+    ],
+    annotations={"conversation_id": "c-1"},
+)
+
+
+def test_a_failure_shows_the_turn_of_the_call_with_its_calls():
+    result = TestCase(trace=PAID, checks=[ToolNotCalled(tool="pay")]).run_sync()
+
+    with pytest.raises(AssertionError) as raised:
+        result.assert_passed()
+    assert str(raised.value).split("\n")[2:] == [
+        "  turn 1 of 2:",
+        "    inputs:  'pay'",
+        "    → pay(eur=1)",
+        "        error declined",
+        "    outputs: 'Done.'",
+    ]
+
+
+def test_the_conversation_is_no_part_of_the_result_and_not_kept_of_a_pass():
+    result = TestCase(trace=PAID, checks=[ToolNotCalled(tool="pay")]).run_sync()
+    loaded = TestCaseResult.model_validate_json(result.model_dump_json())
+
+    assert result.conversation is PAID
+    assert "conversation" not in result.model_dump_json()
+    for other in (loaded, copy.deepcopy(result), pickle.loads(pickle.dumps(result))):
+        assert other == result and other.conversation is None
+    assert TestCase(trace=PAID, checks=[ToolNotCalled(tool="none")]).run_sync().conversation is None
+
+
+def test_of_many_calls_the_first_and_the_last_are_shown():
+    calls = [{"name": f"f{number}", "arguments": {}} for number in range(30)]
+    trace = Trace(interactions=[Interaction(inputs="q", outputs="a", metadata={"tool_calls": calls})])
+
+    with pytest.raises(AssertionError) as raised:
+        TestCase(trace=trace, checks=[bad]).run_sync().assert_passed()
+    shown = [line.strip() for line in str(raised.value).split("\n") if "→" in line or "more" in line]
+    assert len(shown) == 11 and shown[5] == "… 20 more calls" and shown[-1] == "→ f29()"
+
+
+def test_a_case_without_a_name_goes_by_that_of_its_recording():
+    placed = PAID.model_copy(update={"annotations": {"source": {"path": "a.jsonl", "line": 4}}})
+    cases = [TestCase(trace=trace, checks=[bad]) for trace in (placed, PAID, TRACE)]
+    result = Suite(name="s", scenarios=cases).run_sync()
+
+    assert [one.scenario_name for one in result.results] == ["a.jsonl:4", "c-1", "Unnamed test case"]
+    assert [one.scenario_id for one in result.results] == ["a.jsonl:4", "c-1", "Unnamed test case"]
+    assert 'name="a.jsonl:4"' in to_junit_xml(cases[0].run_sync())
+    assert 'name="c-1"' in to_junit_xml(cases[1].run_sync())

@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 from giskard.checks.builtin._call_matching import assignment, in_place
-from giskard.checks.builtin._call_patterns import NOTHING_ALIKE, CallPattern
+from giskard.checks.builtin._call_patterns import NOTHING_ALIKE, CallPattern, check_size, read_once
 from giskard.checks.builtin._calls import Called, counted, show_call
 
-__all__ = ["CallDiff", "call_diff", "lines_of", "show_pattern"]
+__all__ = ["CallDiff", "call_diff", "first_blamed", "lines_of", "show_pattern"]
 
 _MOST_LINES = 10
 _MANY = 10_000  # pairs
@@ -27,7 +27,7 @@ class CallDiff:
     same
         Positions of an expected call and of the call that is as it was expected.
     changed
-        The same for calls that are nearly as expected.
+        The same for calls of the same tool that have other arguments.
     missing
         Positions of expected calls that were not made.
     unexpected
@@ -85,7 +85,9 @@ def _pairs(patterns: Sequence[CallPattern], calls: Sequence[Called]) -> list[tup
     if not patterns or not calls:
         return []
     many = len(patterns) * len(calls) > _MANY
-    apart = [[pattern.distance(called.call, rough=many) for called in calls] for pattern in patterns]
+    check_size(len(patterns), len(calls))
+    read = [read_once(called.call) for called in calls]
+    apart = [[pattern.distance(call, rough=many) for call in read] for pattern in patterns]
     turned = len(patterns) > len(calls)
     rows = [list(column) for column in zip(*apart, strict=True)] if turned else apart
     longest = max(len(patterns), len(calls))
@@ -121,24 +123,42 @@ def lines_of(
         text = "; ".join(problems[:_MOST_DIFFERENCES])
         if len(problems) > _MOST_DIFFERENCES:
             text += f"; and {len(problems) - _MOST_DIFFERENCES} more"
-        marked.append((expected, f"changed: {calls[made].shown}: {text}"))
+        shown = calls[made].shown_with(patterns[expected].named_in(problems[:_MOST_DIFFERENCES], calls[made].call))
+        marked.append((expected, f"changed: {shown}: {text}"))
     if missing:
         marked += [(index, f"missing: {show_pattern(patterns[index])}") for index in diff.missing]
     lines = [line for _, line in sorted(marked, key=lambda item: item[0])]
     if unexpected:
         lines += [f"unexpected: {calls[index].shown}" for index in diff.unexpected]
     if diff.moved:
-        lines.append(_order_line(diff, patterns, calls))
+        lines.append(_order_line(diff, calls))
     return lines if len(lines) <= _MOST_LINES else [*lines[:_MOST_LINES], f"and {len(lines) - _MOST_LINES} more"]
 
 
-def _order_line(diff: CallDiff, patterns: Sequence[CallPattern], calls: Sequence[Called]) -> str:
-    """The first two calls that stand in another order than was expected."""
+def _order_line(diff: CallDiff, calls: Sequence[Called]) -> str:
+    swapped = first_moved(diff, calls)
+    if swapped is None:
+        return f"order: {counted(diff.moved, 'call')} in another place"
+    before, after = swapped
+    return f"order: {after.shown} came before {before.shown}"
+
+
+def first_moved(diff: CallDiff, calls: Sequence[Called]) -> tuple[Called, Called] | None:
+    """The first two calls that stand in another order than was expected: as they were expected."""
     kept = sorted(diff.same + diff.changed)
-    for (_, before), (_, after) in pairwise(kept):
-        if calls[before].group > calls[after].group:
-            return f"order: {calls[after].shown} came before {calls[before].shown}"
-    return f"order: {counted(diff.moved, 'call')} in another place"
+    found = (pair for pair in pairwise(made for _, made in kept) if calls[pair[0]].group > calls[pair[1]].group)
+    first = next(found, None)
+    return None if first is None else (calls[first[0]], calls[first[1]])
+
+
+def first_blamed(diff: CallDiff, calls: Sequence[Called], *, unexpected: bool) -> Called | None:
+    """The call that a reader wants to see: the first that is changed, unexpected, or in another place."""
+    if diff.changed:
+        return calls[diff.changed[0][1]]
+    if unexpected and diff.unexpected:
+        return calls[diff.unexpected[0]]
+    moved = first_moved(diff, calls) if diff.moved else None
+    return None if moved is None else moved[1]
 
 
 def show_pattern(pattern: CallPattern) -> str:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import groupby
 
-from giskard.checks.builtin._call_patterns import CallPattern
+from giskard.checks.builtin._call_patterns import CallPattern, check_size, read_once
 from giskard.checks.builtin._calls import Called
 
 __all__ = ["assignment", "fits", "in_place", "longest_prefix", "same_in_order"]
@@ -102,7 +102,9 @@ class _Assignment:
 
 def fits(patterns: Sequence[CallPattern], calls: Sequence[Called]) -> bool:
     """Whether the fewer of the two can each have one of the others: a pattern and a call that it matches."""
-    missed = [[0 if pattern.matches(called.call) else 1 for called in calls] for pattern in patterns]
+    check_size(len(patterns), len(calls))
+    read = [read_once(called.call) for called in calls]
+    missed = [[0 if pattern.matches(call) else 1 for call in read] for pattern in patterns]
     if len(patterns) > len(calls):
         missed = [list(column) for column in zip(*missed, strict=True)] if calls else []
     if not all(0 in row for row in missed):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
@@ -14,13 +14,22 @@ from giskard.checks.builtin._json_schema import Undecidable, compile_schema, pre
 from giskard.checks.builtin._regex import compile_pattern, find
 from giskard.checks.builtin._shown import json_path, shown, type_name
 from giskard.checks.core.check import NoVerdict
-from giskard.checks.core.tool_calls import AnyCall
+from giskard.checks.core.tool_calls import AnyCall, NotedCall
 from giskard.checks.core.types import MISSING
 from giskard.checks.utils.frozen import freeze, thaw
 from giskard.checks.utils.normalization import NormalizationForm, normalize_string
 from giskard.checks.utils.text import plain_text
 
-__all__ = ["MATCHES", "NOTHING_ALIKE", "ArgumentMatch", "CallPattern", "Values", "check_arguments"]
+__all__ = [
+    "MATCHES",
+    "NOTHING_ALIKE",
+    "ArgumentMatch",
+    "CallPattern",
+    "Values",
+    "check_arguments",
+    "check_size",
+    "read_once",
+]
 
 ArgumentMatch: TypeAlias = Literal["subset", "exact", "schema", "regex"]
 """How expected arguments are compared with those of a call.
@@ -31,11 +40,11 @@ argument that is given, searched in its text (of what is no text, in its JSON); 
 """
 
 MATCHES: Final[tuple[str, ...]] = get_args(ArgumentMatch)
-_OTHER_NAME: Final = 500
 NOTHING_ALIKE: Final = 1000
 """The `CallPattern.distance` of a call that is no more like the pattern than none at all."""
 _SECONDS: Final = 2.0
 _MOST: Final = 20
+_MOST_PAIRS: Final = 1_000_000
 
 
 def check_arguments(arguments: Any, match: str, field: str = "arguments") -> Any:
@@ -58,6 +67,35 @@ def check_arguments(arguments: Any, match: str, field: str = "arguments") -> Any
             raise ValueError(f"{field}[{name!r}] is {shown(pattern)}, and match='regex' needs a regular expression")
         compile_pattern(pattern)
     return freeze(dict(known))
+
+
+def check_size(expected: int, made: int) -> None:
+    """Refuse what cannot be compared in bounded time."""
+    if expected * made > _MOST_PAIRS:
+        raise NoVerdict(
+            f"{made:,} calls and {expected:,} expected ones are too many to be compared with one another: at most "
+            "1,000 of each can be; turn= or target_key= takes fewer",
+            kind="config",
+        )
+
+
+class _ReadCall(NotedCall):
+    """A call whose arguments are at hand."""
+
+    __slots__ = ("_read",)
+
+    def __init__(self, call: AnyCall) -> None:
+        super().__init__(call.name, call.id, call.message_index, None)
+        self._read = call.arguments
+
+    @property
+    def arguments(self) -> Any:
+        return self._read
+
+
+def read_once(call: AnyCall) -> AnyCall:
+    """A call to be compared with many patterns: some parse their arguments whenever they are asked for them."""
+    return _ReadCall(call)
 
 
 class _Wrong(NamedTuple):
@@ -161,20 +199,22 @@ class CallPattern:
             raise _no_verdict(call, error) from error
 
     def distance(self, call: AnyCall, *, rough: bool = False) -> int:
-        """How far `call` is from what was meant: 0 when nothing differs, at most `NOTHING_ALIKE`.
+        """How far `call` is from what was meant: 0 when nothing differs, `NOTHING_ALIKE` when it is of another tool.
 
         With `rough` a schema that is not met counts by the names of the arguments: to list what is wrong takes long.
         """
+        if self.name not in (None, call.name):
+            return NOTHING_ALIKE
         given = _by_name(call.arguments)
         wanted = {} if self.match == "schema" else _by_name(self.arguments)
         total = max(len(given) + sum(1 for name in wanted if name not in given), 1)
         off = self._by_names(call, given) if rough and self.match == "schema" else self._count(call, total)
-        off = min(off, total)
-        if self.name not in (None, call.name) and (self.arguments is None or not given):
-            return NOTHING_ALIKE
-        if self.name is None or self.name == call.name:
-            return -(-off * (_OTHER_NAME - 1) // total)
-        return _OTHER_NAME + off * (NOTHING_ALIKE - _OTHER_NAME) // total
+        return -(-min(off, total) * (NOTHING_ALIKE - 1) // total)
+
+    def named_in(self, differences: Iterable[str], call: AnyCall) -> set[str]:
+        """The names of the arguments of `call` that these `differences` are about."""
+        lines = tuple(differences)
+        return {name for name in _by_name(call.arguments) if any(line.startswith(_place(name)) for line in lines)}
 
     def _count(self, call: AnyCall, most: int) -> int:
         """How many arguments are wrong, counted up to `most`."""

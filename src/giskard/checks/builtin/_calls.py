@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Generic, NamedTuple, Self, cast
 
@@ -32,10 +32,12 @@ __all__ = [
     "one_of",
     "show_call",
     "text_or_lookup",
+    "turn_noted",
 ]
 
 ALL_CALLS = "trace.tool_calls"
 _LONGEST_CALL = 160
+_LONGEST_VALUE = 40  # in a call that is too long
 _MOST_LISTED = 5
 
 AtLeastZero = Annotated[StrictInt, Field(ge=0)]
@@ -58,8 +60,12 @@ class KeptCall(NamedTuple):
     @property
     def shown(self) -> str:
         """As that of `Called`."""
+        return self.shown_with(())
+
+    def shown_with(self, keep: Collection[Any]) -> str:
+        """As that of `Called`."""
         where = "" if self.turn is None else f" in turn {self.turn + 1}"
-        return f"{show_call(self.name, self.tell_arguments())}{where}"
+        return f"{show_call(self.name, self.tell_arguments(), keep)}{where}"
 
 
 class Called(NamedTuple):
@@ -75,6 +81,10 @@ class Called(NamedTuple):
     def shown(self) -> str:
         """The call, and the turn that it was made in: ``get_fee(item="card") in turn 1``."""
         return self.kept.shown
+
+    def shown_with(self, keep: Collection[Any]) -> str:
+        """As `shown`, but however long the call is, the arguments of these names are in it."""
+        return self.kept.shown_with(keep)
 
     @property
     def noted(self) -> dict[str, Any]:
@@ -95,8 +105,13 @@ def keep(called: Called) -> tuple[int | None, str, Callable[[], Any], str | None
     return turn, call.name, partial(getattr, call, "arguments"), call.error
 
 
-def show_call(name: str, arguments: Any) -> str:
-    """A call as it would be written in Python, cut when it is long.
+def show_call(name: str, arguments: Any, keep: Collection[Any] = ()) -> str:
+    """A call as it would be written in Python.  When it is long, its values are cut, and then arguments left out.
+
+    Parameters
+    ----------
+    keep
+        Names of arguments that are never left out.
 
     Examples
     --------
@@ -104,11 +119,30 @@ def show_call(name: str, arguments: Any) -> str:
     'get_fee(item="card", year=2025)'
     """
     if isinstance(arguments, Mapping):
-        parts = [f"{key}={quoted(value)}" for key, value in cast("Mapping[Any, Any]", arguments).items()]
-        text = f"{name}({', '.join(parts)})"
-    else:
-        text = f"{name}({quoted(arguments)})"
+        values = {key: quoted(value) for key, value in cast("Mapping[Any, Any]", arguments).items()}
+        text = f"{name}({', '.join(f'{key}={value}' for key, value in values.items())})"
+        return text if len(text) <= _LONGEST_CALL else _shortened(name, values, keep)
+    text = f"{name}({quoted(arguments)})"
     return text if len(text) <= _LONGEST_CALL else f"{text[:_LONGEST_CALL]}…)"
+
+
+def _shortened(name: str, values: Mapping[Any, str], keep: Collection[Any]) -> str:
+    """A long call: its arguments with their values cut, as many as there is room for beside those of `keep`."""
+    parts = {key: f"{_cut(str(key), _LONGEST_VALUE)}={_cut(value, _LONGEST_VALUE)}" for key, value in values.items()}
+    room = _LONGEST_CALL - len(name) - sum(len(part) + 2 for key, part in parts.items() if key in keep)
+    shown_ones: list[str] = []
+    for key, part in parts.items():
+        if key not in keep:
+            room -= len(part) + 2
+        if key in keep or room >= 0:
+            shown_ones.append(part)
+        elif not shown_ones or shown_ones[-1] != "…":
+            shown_ones.append("…")
+    return f"{name}({', '.join(shown_ones)})"
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def listed(calls: Sequence[Called | KeptCall]) -> str:
@@ -120,6 +154,11 @@ def listed(calls: Sequence[Called | KeptCall]) -> str:
 def counted(number: int, noun: str) -> str:
     """``"1 call"``, ``"2 calls"``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def turn_noted(called: Called | None) -> dict[str, int]:
+    """What the details of a FAIL say of the turn that it is about: reports show that one."""
+    return {} if called is None or called.turn is None else {"turn": called.turn}
 
 
 def decided(holds: bool, message: str, details: dict[str, Any], metrics: Sequence[Metric] = ()) -> Verdict:
@@ -239,10 +278,12 @@ def _has_usual_calls(trace: Any) -> bool:
 
 
 def _add(found: list[Called], calls: Sequence[AnyCall], turn: int | None) -> None:
-    """Add the calls of one turn; neighbours of one message are of one group."""
+    """Add the calls of one turn; neighbours of one message, and of one step in it, are of one group."""
     group = found[-1].group + 1 if found else 0
     for index, call in enumerate(calls):
         before = calls[index - 1] if index else None
-        if before is not None and (call.message_index is None or call.message_index != before.message_index):
+        if before is not None and (
+            call.message_index is None or call.message_index != before.message_index or call.step != before.step
+        ):
             group += 1
         found.append(Called(call, turn, group))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import bisect
 import ipaddress
 import re
+import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
@@ -82,6 +83,11 @@ class _ToAscii(dict[int, str]):
 _TO_ASCII: Final = _ToAscii()
 # Characters without a width, which break a number for a pattern and not for a reader.
 _HIDDEN: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+")
+# Those, and characters that HTML spells by their number or, as it does with an @, by a name.
+_RESPELT: Final = re.compile(
+    rf"{_HIDDEN.pattern}|&(?:#(?:([0-9]{{1,7}})(?![0-9]);?|[xX]([0-9A-Fa-f]{{1,6}});)|(commat|period|nbsp|shy);)"
+)
+_NAMED: Final = {"commat": "@", "period": ".", "nbsp": " ", "shy": ""}
 
 
 class _Plain(NamedTuple):
@@ -90,54 +96,89 @@ class _Plain(NamedTuple):
     text: str
     starts: Sequence[int]
     shifts: Sequence[int]
+    longer: Mapping[int, int]
+    """Characters of the plain text that more than one stood for, and how many more."""
 
     def place(self, at: int) -> int:
         """Where the character at a place of the plain text stood."""
         return at + self.shifts[bisect.bisect_right(self.starts, at) - 1]
 
+    def end(self, at: int) -> int:
+        """Where what ends at a place of the plain text ended."""
+        return self.place(at - 1) + 1 + self.longer.get(at - 1, 0)
+
 
 def _plain(text: str) -> _Plain:
     if text.isascii():
-        return _Plain(text, (0,), (0,))
-    translated = text.translate(_TO_ASCII)
-    starts, shifts, removed = [0], [0], 0
-    for match in _HIDDEN.finditer(translated):
-        start = match.start() - removed
-        removed += len(match[0])
+        if "&" not in text:
+            return _Plain(text, (0,), (0,), {})
+        translated = text
+    else:
+        translated = text.translate(_TO_ASCII)
+    starts, shifts, removed, last = [0], [0], 0, 0
+    longer: dict[int, int] = {}
+    parts: list[str] = []
+    for match in _RESPELT.finditer(translated):
+        char = _respelt(match)
+        start = match.start() - removed + len(char)
+        parts += (translated[last : match.start()], char)
+        last = match.end()
+        gone = len(match[0]) - len(char)
+        removed += gone
+        if char and gone:
+            longer[start - 1] = gone
         if starts[-1] == start:
             shifts[-1] = removed
         else:
             starts.append(start)
             shifts.append(removed)
-    return _Plain(_HIDDEN.sub("", translated) if removed else translated, starts, shifts)
+    return _Plain("".join((*parts, translated[last:])), starts, shifts, longer)
+
+
+def _respelt(match: re.Match[str]) -> str:
+    """The character that HTML spells so; nothing for one without a width."""
+    decimal, hexadecimal, name = match.groups()
+    if name:
+        return _NAMED[name]
+    if not decimal and not hexadecimal:
+        return ""
+    code = int(decimal) if decimal else int(hexadecimal, 16)
+    return _HIDDEN.sub("", chr(code).translate(_TO_ASCII)) if code <= sys.maxunicode else "&"
 
 
 def canonical(value: str) -> str:
     """A value in the spelling in which it is compared with what is allowed: without case, and numbers without gaps."""
     plain = _plain(value).text.strip().casefold()
-    return plain if "@" in plain else re.sub(r"[\s().\-/]", "", plain)
+    return plain if "@" in plain else re.sub(r"[\s().\-/\u2014]", "", plain)
 
 
 # --- patterns ----------------------------------------------------------------------------
 
 _SECRET: Final = re.compile(
-    r"(?<![\w-])(?:"
-    r"sk-[\w-]{20,250}|(?:AKIA|ASIA)[0-9A-Z]{16}(?!\w)|gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{22,255}"
+    r"(?<![^\W_])(?:"
+    # Within a longer name ("flag-sk-..."), words alone are no key.
+    r"sk-(?:(?<!\w[_-]sk-)|(?=[\w-]{0,40}[0-9])|(?=[A-Za-z0-9]{20}))[\w-]{20,250}"
+    r"|(?:AKIA|ASIA)[0-9A-Z]{16}(?![^\W_])|gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{22,255}"
     r"|glpat-[\w-]{20,64}|xox[abeprs]-[A-Za-z0-9-]{10,250}|AIza[\w-]{35}(?!\w)|hf_[A-Za-z0-9]{30,64}"
     r"|[rs]k_(?:live|test)_[A-Za-z0-9]{16,250}|SG\.[\w-]{16,32}\.[\w-]{32,64}|npm_[A-Za-z0-9]{36}|pypi-AgEI[\w-]{50,250}"
-    r"|eyJ[\w-]{8,4000}\.eyJ[\w-]{8,4000}\.[\w-]{8,1000}"
     r"|-----BEGIN (?:[A-Z]{1,10} ){0,3}PRIVATE KEY-----)"
 )
+# It is so long that it is not looked for at each "_" and "-", but once a word, behind a name at most.
+_JWT: Final = re.compile(r"(?<![\w-])(?:[\w-]{0,64}?[_-])?(eyJ[\w-]{8,4000}+\.eyJ[\w-]{8,4000}+\.[\w-]{8,1000})")
 _EMAIL: Final = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[\w-]{1,63}+\.){1,8}[^\W\d_]{2,24}")
-_IBAN: Final = re.compile(r"(?<!\w)[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}")
+_GAP: Final = r"[ \t\r\n./\u2014-]"
+_IBAN: Final = re.compile(rf"(?<![^\W_])[A-Za-z]{{2}}[0-9]{{2}}(?:{_GAP}{{0,2}}[A-Za-z0-9]){{11,30}}")
+# Behind it, ".5" and ".50" are a fraction; ".2027", ".12/27" and ".123" are not.
 _CARD: Final = re.compile(
-    r"(?<![\d.])(?:[0-9]{4}([ -]?)[0-9]{4}\1[0-9]{4}\1[0-9]{1,7}|3[0-9]{3}([ -]?)[0-9]{6}\2[0-9]{4,5})(?![\d-]|\.\d)"
+    rf"(?<!\d)(?<!\d\.)(?:[0-9]{{4}}({_GAP}{{0,3}})[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{1,7}}"
+    rf"|3[0-9]{{3}}({_GAP}{{0,3}})[0-9]{{6}}\2[0-9]{{4,5}})"
+    r"(?!\d|-\d|\.(?:\d{5}|\d{1,2}(?![\d/]|\.\d)))"
 )
-_IPV4: Final = re.compile(r"(?<![\w.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?!\w|\.\d)")
-_IPV6: Final = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:])")
-_VERSION: Final = re.compile(r"\b(?:v|version|release)\.?\s*$", re.IGNORECASE)
-_SSN: Final = re.compile(r"(?<![\w.-])[0-9]{3}-[0-9]{2}-[0-9]{4}(?![\w-])")
-_PHONE: Final = re.compile(r"(?<![\w.])(?:\+|\b00|\()?[0-9](?:[ ./()-]{0,3}[0-9]){5,17}(?!\w)")
+_IPV4: Final = re.compile(r"(?<!\w)(?<!\d\.)(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?!\w|\.\d)")
+_IPV6: Final = re.compile(r"(?<![\w:])(?<!\d\.)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:])")
+_VERSION: Final = re.compile(r"(?:\b(?:v|ver|version|release)\.?\s*|\.so\.)$", re.IGNORECASE)
+_SSN: Final = re.compile(r"(?<!\w)(?<!\d\.)(?<!\w-)[0-9]{3}-[0-9]{2}-[0-9]{4}(?!\w|-\d)")
+_PHONE: Final = re.compile(r"(?<!\w)(?<!\d\.)(?:\+|\b00|\()?[0-9](?:[ ./()-]{0,3}[0-9]){5,17}(?!\w)")
 
 
 def find_pii(text: str, categories: Sequence[PatternCategory], countries: Sequence[str] = ()) -> list[Found]:
@@ -173,7 +214,7 @@ def find_pii(text: str, categories: Sequence[PatternCategory], countries: Sequen
                 before, after = taken[max(place - 1, 0) : place], taken[place : place + 1]
                 if all(last <= start for _, last in before) and all(end <= first for first, _ in after):
                     taken.insert(place, (start, end))
-                    found.append(Found(category, plain.text[start:end], plain.place(start), plain.place(end - 1) + 1))
+                    found.append(Found(category, plain.text[start:end], plain.place(start), plain.end(end)))
                     if len(found) == MOST_FOUND:
                         raise _Enough
     except _Enough:
@@ -191,12 +232,13 @@ class _Enough(Exception):
 def _spans(category: PatternCategory, text: str, countries: Sequence[str]) -> Iterator[tuple[int, int]]:
     if category == "secret":
         yield from (match.span() for match in _SECRET.finditer(text))
+        yield from (match.span(1) for match in _JWT.finditer(text)) if ".eyJ" in text else ()
     elif category == "email":
         yield from (match.span() for match in _EMAIL.finditer(text)) if "@" in text else ()
     elif category == "iban":
         yield from _ibans(text)
     elif category == "credit_card":
-        yield from (match.span() for match in _CARD.finditer(text) if is_card(re.sub(r"\D", "", match[0])))
+        yield from _cards(text)
     elif category == "ip_address":
         yield from _addresses(text)
     elif category == "national_id":
@@ -206,10 +248,26 @@ def _spans(category: PatternCategory, text: str, countries: Sequence[str]) -> It
 
 
 def _ibans(text: str) -> Iterator[tuple[int, int]]:
-    for match in _IBAN.finditer(text):
-        end = iban_end(match[0])
-        if end is not None and not text[match.start() + end : match.start() + end + 1].isalnum():
-            yield match.start(), match.start() + end
+    at = 0
+    while match := _IBAN.search(text, at):
+        start = match.start()
+        length = iban_end(match[0])
+        at = start + (length or 4)  # the pattern goes on into what follows
+        if length is not None and not text[at : at + 1].isalnum():
+            yield start, at
+
+
+def _cards(text: str) -> Iterator[tuple[int, int]]:
+    for match in _CARD.finditer(text):
+        start, end = match.span()
+        gap = match[1] or match[2] or ""
+        if gap.isspace() and gap != " ":  # four of a column of years or prices are no card
+            before = text[max(0, start - len(gap) - 4) : start]
+            after = text[end : end + len(gap) + 5]
+            if re.fullmatch(rf"[0-9]{{4}}{gap}", before) or re.match(rf"{gap}[0-9]{{4}}(?![0-9])", after):
+                continue
+        if is_card(re.sub(r"\D", "", match[0])):
+            yield start, end
 
 
 def _addresses(text: str) -> Iterator[tuple[int, int]]:
@@ -289,11 +347,11 @@ def mask(category: str, value: str) -> str:
         name, _, domain = value.rpartition("@")
         return f"{name[: len(name) > 2]}***@{domain[: domain.index('.') > 2]}***.{domain.rpartition('.')[2]}"
     if category == "credit_card":
-        return f"***{value[-4:]}"
+        return f"***{re.sub(r'[^0-9]', '', value)[-4:]}"
     if category == "ip_address":
         return f"{re.split('[.:]', value)[0]}***"
     if category == "iban":
-        return f"{value[:2]}***{value[-2:]}"
+        return f"{value[:2]}***{canonical(value)[-2:].upper()}"
     if category == "phone":
         return f"{value[:3] if value.startswith('+') else ''}***{value[-2:]}"
     if category == "secret":

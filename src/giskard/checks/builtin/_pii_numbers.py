@@ -68,6 +68,10 @@ _IBAN_LENGTHS: Final = {
 }
 
 
+_NO_WORD: Final = re.compile("[^0-9A-Za-z]+")
+_LETTERS: Final = {ord(letter): str(int(letter, 36)) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+
+
 def iban_end(candidate: str) -> int | None:
     """Where the account number ends that a text starts with, or None: its length, and its checksum modulo 97.
 
@@ -77,14 +81,14 @@ def iban_end(candidate: str) -> int | None:
     27
     """
     length = _IBAN_LENGTHS.get(candidate[:2].upper())
-    places = [place for place, char in enumerate(candidate) if char.isalnum()]
-    if length is None or len(places) < length:
+    if length is None:
         return None
-    end = places[length - 1] + 1
-    compact = "".join(char for char in candidate[:end] if char.isalnum()).upper()
+    compact = _NO_WORD.sub("", candidate)[:length].upper()
     # A letter stands for a number of two digits: A is 10.
-    number = "".join(str(int(char, 36)) for char in compact[4:] + compact[:4])
-    return end if int(number) % 97 == 1 and "02" <= compact[2:4] <= "98" else None
+    number = (compact[4:] + compact[:4]).translate(_LETTERS)
+    if len(compact) < length or not "02" <= compact[2:4] <= "98" or int(number) % 97 != 1:
+        return None
+    return [place for place, char in enumerate(candidate) if char.isalnum()][length - 1] + 1
 
 
 def us_ssn(digits: str) -> bool:
@@ -156,7 +160,9 @@ def _numbers() -> Iterator[NationalNumber]:
         ("IL", "il.idnr", False, r"\d{9}"),
         ("PK", "pk.cnic", False, r"\d{5}-?\d{7}-?\d"),
     ):
-        bounded = re.compile(rf"(?<![\w.,-])(?:{pattern})(?![\w-]|[.,]\d)")
+        # A letter and a "-" behind it may go on as an identifier: 1234567a-bcde-...
+        dash = r"-\d|(?<=[A-Za-z])-\w" if distinct else r"-\w"
+        bounded = re.compile(rf"\b(?<!\d[.,])(?<!\w-)(?:{pattern})(?!\w|{dash}|[.,]\d)")
         yield NationalNumber(country, module, bounded, distinct)
 
 

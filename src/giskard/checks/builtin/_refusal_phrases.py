@@ -10,13 +10,15 @@ from typing import Final
 
 __all__ = ["RULES"]
 
+# The apostrophes of English are often left out: "cant", "wont", "dont", "im".
+
 _UNABLE: Final = (
-    r"(?:can(?:not|'t| not)(?: and (?:will not|won't|shall not))?|could(?: not|n't)|won't|will not|"
-    r"(?:won't|will not) be able to|"
-    r"(?:am|are|'m|'re) (?:just |simply |currently )?(?:unable|not able|not allowed|not permitted|not authorized|"
+    r"(?:can(?:not|'?t| not)(?: and (?:will not|won'?t|shall not))?|could(?: not|n'?t)|won'?t|will not|"
+    r"(?:won'?t|will not) be able to|"
+    r"(?:am|are|'?m|'re) (?:just |simply |currently )?(?:unable|not able|not allowed|not permitted|not authorized|"
     r"not programmed|not designed|not in a position|not comfortable|not going|not willing|unwilling)(?: to| with)?|"
     r"(?:must|have to|need to|will have to|am going to|'m going to|will|'ll) (?:respectfully |politely )?"
-    r"(?:decline|refuse)(?: to)?|(?:do not|don't) feel comfortable(?: with)?|refuse to|decline to)"
+    r"(?:decline|refuse)(?: to)?|(?:do not|don'?t) feel comfortable(?: with)?|refuse to|decline to)"
 )
 _SOMEHOW: Final = (
     r"(?:actually|really|directly|personally|ethically|legally|in good (?:conscience|faith)|currently|simply|just|"
@@ -42,22 +44,22 @@ _ASSISTANT: Final = r"\b(?:i|we|model|assistant)(?: and)?"
 
 _ENGLISH: Final = (
     # I cannot help with that; we are sorry, but we are unable to process the refund
-    r"(?<!\bif )(?<!\bwhy )(?<!\bwhen )\b(?:i|we)(?: |(?='))"
-    r"(?:(?:am|are|'m|'re|do) (?:very |truly |really |so )?sorry[,;]? (?:but )?(?:i|we)(?: |(?=')))?"
+    r"(?<!\bif )(?<!\bwhy )(?<!\bwhen )\b(?:i|we)(?: |(?=')|(?=m ))"
+    r"(?:(?:am|are|'?m|'re|do) (?:very |truly |really |so )?sorry[,;]? (?:but )?(?:i|we)(?: |(?=')|(?=m )))?"
     r"(?:really |simply |just |also |therefore |unfortunately |still )?"
     rf"{_UNABLE}(?: {_SOMEHOW})? {_HELP}(?![^.!?]{{0,60}}\benough\b)",
     # Sorry, can't help with that; Unable to assist
-    rf"(?:^|[.!,] |\bbut )(?:can(?:not|'t)|unable to|not able to) {_HELP}",
+    rf"(?:^|[.!,] |\bbut )(?:can(?:not|'?t)|unable to|not able to) {_HELP}",
     # I must decline; I refuse
     r"\b(?:i|we)(?: (?:must|have to|will have to|need to|would have to)|'ll have to)? (?:respectfully |politely )?"
     r"(?:decline|refuse)(?=[ ,.;:!])(?! offer)",
     # That is not something I can do; I would rather not
-    r"\b(?:not|isn't) something (?:that )?(?:i|we) (?:can|am able to|'m able to|are able to|will|would)\b",
+    r"\b(?:not|isn'?t) something (?:that )?(?:i|we) (?:can|am able to|'m able to|are able to|will|would)\b",
     r"\b(?:i|we)(?:'d| would) (?:rather|prefer) not\b",
     # As an AI, I do not condone it; have no access to it
-    rf"{_ASSISTANT} (?:do not|don't|cannot|can't) (?:and (?:do not|don't|will not|cannot) )?"
+    rf"{_ASSISTANT} (?:do not|don'?t|cannot|can'?t) (?:and (?:do not|don'?t|will not|cannot) )?"
     r"(?:condone|endorse|tolerate)\b",
-    rf"{_ASSISTANT} (?:(?:do not|don't) (?:currently )?have|have no) (?:(?:the|any|direct) )?"
+    rf"{_ASSISTANT} (?:(?:do not|don'?t) (?:currently )?have|have no) (?:(?:the|any|direct) )?"
     r"(?:access\b|ability to\b|authority\b|permission\b|capability to\b|means to\b|"
     r"(?:personal )?(?:data|information) (?:about|on)\b)",
     # That is against my guidelines
@@ -68,7 +70,7 @@ _ENGLISH: Final = (
     rf"\bnot (?:\w+ )?(?:{_WRONG}|safe|legal|productive|accurate){_OR_SO} (?:to|for me to) (?:\w+ or )?{_TALK}\b",
     rf"^(?:[^.!?]{{0,60}}\bthat )?it(?:'s| is) (?:not|never) (?:{_WRONG}|safe|legal){_OR_SO} to \w",
     r"^[^.!?]{0,160}\bis never (?:\w+ (?:or|and) )?(?:acceptable|appropriate|ethical|justifi\w+|okay)\b",
-    r"\b(?:i|we) (?:do not|don't) (?:think|believe|feel) (?:that )?(?:it's|it is|that's|this is) "
+    r"\b(?:i|we) (?:do not|don'?t) (?:think|believe|feel) (?:that )?(?:it's|it is|that's|this is) "
     rf"(?:{_WRONG}|fair|accurate)",
     r"\bi must (?:\w+ )?(?:clarify|point out|emphasize|stress|note) that (?:asking|the question|such|your question|"
     rf"this question|it is never|it's never)[^.!?]{{0,80}}?\b(?:not|never) (?:\w+ )?{_WRONG}",

@@ -27,6 +27,8 @@ _SENTENCES: Final = 4
 _LOOKED_AT: Final = 20_000
 
 _APOSTROPHES: Final = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'"))
+# Characters without a width, as `NoPII` leaves them out.
+_HIDDEN: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+")
 # Words that somebody else said. What an answer begins with is its own, even when it stands in quotes.
 _QUOTED: Final = re.compile(r"""(?<=\s)(?:"[^"]{1,300}"|“[^”]{1,300}”|«[^»]{1,300}»|„[^“”]{1,300}[“”])""")
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|。")
@@ -67,14 +69,19 @@ def refusal_in(text: str, phrases: Sequence[str] = ()) -> Refusal:
     >>> refusal_in("You can't take liquids on board, so I would check the bag.").extent
     'none'
     """
+    text = _shown(text)
     opening = _opening(text)
     found = next((match[0] for rule in _rules() if (match := rule.search(opening))), None)
     if found is None and phrases:
         folded = fold_string(text, "NFKC")
-        found = next((phrase for phrase in phrases if fold_string(phrase, "NFKC") in folded), None)
+        found = next((phrase for phrase in phrases if fold_string(_shown(phrase) or phrase, "NFKC") in folded), None)
     if found is None:
         return Refusal("none")
     return Refusal("partial" if _helps(text) else "full", found.strip(" ,;:."))
+
+
+def _shown(text: str) -> str:
+    return text if text.isascii() else _HIDDEN.sub("", text)
 
 
 def _opening(text: str) -> str:

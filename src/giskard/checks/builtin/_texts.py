@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Generic, cast
 
@@ -9,7 +10,7 @@ from giskard.checks.builtin._shown import shown, type_name
 from giskard.checks.core.check import CodeCheck, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.types import In, Out, TraceT
 
-__all__ = ["TextCheck", "as_text", "exactly_one", "listed", "text_at", "texts_at"]
+__all__ = ["TextCheck", "as_text", "exactly_one", "listed", "text_at", "texts_at", "unanswered"]
 
 _MOST_SHOWN = 10
 # Written so that the type checker takes what is in them for Any.
@@ -39,7 +40,7 @@ class TextCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         if self.text is not None:
             return self.text
         value = lookup(trace, self.target_key)
-        return value if value.__class__ is str else as_text(value, "target_key", self.target_key)
+        return value if value.__class__ is str else as_text(value, "target_key", self.target_key, trace)
 
     def not_empty(self, trace: Any, why: str) -> str:
         """As `subject`, for what cannot be told of an empty text; `why` says so after the text."""
@@ -54,8 +55,31 @@ class TextCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         return text
 
 
-def as_text(value: Any, field: str, key: str) -> str:
+_OUTPUTS_OF_A_TURN = re.compile(r"trace\.(?:last|interactions\[(-?\d+)\])\.outputs")
+
+
+def unanswered(trace: Any, key: str, value: Any) -> str:
+    """The end of a message on a missing answer: that none was recorded in that turn, and where the last one stands.
+
+    Empty when `value` is there, when the path `key` is not that of an answer, or when nothing tells that it is missing.
+    """
+    match = None if value is not None else _OUTPUTS_OF_A_TURN.fullmatch(key)
+    turns: Sequence[Any] = trace.interactions if match is not None else ()
+    index = int(match[1] or -1) if match is not None else 0
+    if not -len(turns) <= index < len(turns) or turns[index].metadata.get("incomplete") is not True:
+        return ""
+    answered = next((place for place in reversed(range(len(turns))) if turns[place].outputs is not None), None)
+    last = "" if answered is None else f"; the last answer is at 'trace.interactions[{answered}].outputs'"
+    return f"; no answer was recorded in that turn (it is incomplete){last}"
+
+
+def as_text(value: Any, field: str, key: str, trace: Any = None) -> str:
     """`value`, which stands at the path `key` of the check's `field`, as a plain text.
+
+    Parameters
+    ----------
+    trace
+        The conversation, for what a message tells of an answer that is missing.
 
     Raises
     ------
@@ -65,7 +89,8 @@ def as_text(value: Any, field: str, key: str) -> str:
     if isinstance(value, str):
         return str.__str__(value)
     raise NoVerdict(
-        f"expected a text at {key!r} ({field}), got {type_name(value)}: {shown(value)}",
+        f"expected a text at {key!r} ({field}), got {type_name(value)}: {shown(value)}"
+        f"{'' if trace is None else unanswered(trace, key, value)}",
         kind="bad_type",
         details={field: key, "value": value},
     )
@@ -73,7 +98,7 @@ def as_text(value: Any, field: str, key: str) -> str:
 
 def text_at(trace: Any, key: str, field: str) -> str:
     """The text at the path `key`; see `as_text`."""
-    return as_text(lookup(trace, key, field), field, key)
+    return as_text(lookup(trace, key, field), field, key, trace)
 
 
 def texts_at(trace: Any, key: str, field: str) -> list[str]:
@@ -88,7 +113,7 @@ def texts_at(trace: Any, key: str, field: str) -> list[str]:
     if isinstance(value, _LISTS):
         texts = [as_text(item, field, f"{key}[{place}]") for place, item in enumerate(cast("list[Any]", value))]
     else:
-        texts = [as_text(value, field, key)]
+        texts = [as_text(value, field, key, trace)]
     if not texts or not all(text.strip() for text in texts):
         what = "an empty text" if texts else "no text"
         raise NoVerdict(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Generic, Literal, Self, cast
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, StrictInt, model_validator
 
 from giskard.checks.builtin._calls import counted, decided
 from giskard.checks.builtin._shown import shown, type_name
@@ -23,14 +23,33 @@ from giskard.checks.utils.deferred import settled
 __all__ = ["Latency", "MaxCost", "MaxLatency", "MaxTokens"]
 
 AnyTurn = Interaction[Any, Any]
-_Limit = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_TOO_MUCH = 1e300  # a sum of more is no number
+
+
+def _no_bool(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError(f"expected a number, got {value}")
+    return value
+
+
+_Limit = Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(_no_bool)]
+_WholeLimit = Annotated[int, Field(ge=0), BeforeValidator(_no_bool)]
+
+
+def _exceeds(figure: float, limit: float) -> bool:
+    """Whether a figure is above its limit by more than the rounding of a sum."""
+    if figure <= limit:
+        return False
+    return (isinstance(figure, int) and isinstance(limit, int)) or not math.isclose(figure, limit, rel_tol=1e-9)
 
 
 class _Measured(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     """What the checks of figures of turns share."""
 
-    def _figures(self, trace: Any) -> list[float]:
-        """The figure of each turn.
+    turn: StrictInt | None = None
+
+    def _figures(self, trace: Any) -> dict[int, float]:
+        """The figure of each turn that is looked at, by its position.
 
         Raises
         ------
@@ -40,17 +59,26 @@ class _Measured(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         turns: Sequence[AnyTurn] = trace.interactions
         if not turns:
             raise NoVerdict("the trace has no turns: there is nothing to measure", kind="missing_value")
-        return [self._figure(turn, number) for number, turn in enumerate(turns)]
+        if self.turn is None:
+            return {number: self._figure(turn, number) for number, turn in enumerate(turns)}
+        if not -len(turns) <= self.turn < len(turns):
+            raise NoVerdict(f"turn={self.turn}: the trace has {counted(len(turns), 'turn')}", kind="missing_value")
+        number = self.turn % len(turns)
+        return {number: self._figure(turns[number], number)}
 
     def _figure(self, turn: AnyTurn, number: int) -> float:
         raise NotImplementedError
 
 
-def _number(value: Any, what: str, number: int) -> float:
+def _number(value: Any, what: str, number: int, *, whole: bool = False) -> float:
     """`value` as the figure of a turn, when it is one."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if is_number and value > _TOO_MUCH and value != math.inf:
+        raise NoVerdict(f"turn {number + 1}: {what} is too great to be counted: more than 1e300", kind="bad_type")
+    if not is_number or not 0 <= value < math.inf or (whole and value != int(value)):
         raise NoVerdict(
-            f"turn {number + 1}: {what} is {shown(value)} ({type_name(value)}), expected a number that is not negative",
+            f"turn {number + 1}: {what} is {shown(value)} ({type_name(value)}), expected a "
+            f"{'whole ' if whole else ''}number that is not negative",
             kind="bad_type",
         )
     return value
@@ -87,28 +115,30 @@ class _Budget(_Measured[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     def verdict(self, trace: TraceT) -> Verdict:
         """PASS when no limit is exceeded, else FAIL."""
-        figures = self._figures(trace)
+        by_turn = self._figures(trace)
+        figures = list(by_turn.values())
         per_turn, total = self._limits()
         most, whole = max(figures), math.fsum(figures)
         if all(isinstance(figure, int) for figure in figures):
             whole = sum(cast("list[int]", figures))
-        worst = figures.index(most)
+        worst = max(by_turn, key=by_turn.__getitem__)
         details: dict[str, Any] = {"per_turn": figures, "total": whole}
         metrics = [Metric(name=f"{self._noun}_total", value=whole), Metric(name=f"{self._noun}_max", value=most)]
         problems: list[str] = []
-        if per_turn is not None and most > per_turn:
-            over = sum(figure > per_turn for figure in figures)
+        if per_turn is not None and _exceeds(most, per_turn):
+            over = sum(_exceeds(figure, per_turn) for figure in figures)
             others = f", and {counted(over - 1, 'other turn')} over the limit too" if over > 1 else ""
             problems.append(
                 f"turn {worst + 1} took {self._show(most)}, at most {self._show(per_turn)} were expected in a turn"
                 f"{others}"
             )
-        if total is not None and whole > total:
+        if total is not None and _exceeds(whole, total):
             problems.append(
                 f"{counted(len(figures), 'turn')} took {self._show(whole)}, at most {self._show(total)} were "
                 "expected in all"
             )
         if problems:
+            details["turn"] = worst
             return decided(False, "; ".join(problems), details, metrics)
         message = (
             f"{counted(len(figures), 'turn')} took {self._show(whole)}, turn {worst + 1} the most: {self._show(most)}"
@@ -142,6 +172,9 @@ class MaxLatency(_Budget[In, Out, TraceT], Generic[In, Out, TraceT]):
         The most milliseconds that any turn may take.
     total_ms
         The most milliseconds that all turns may take together.
+    turn
+        Looks at one turn only: its index, as in ``trace.interactions``; negative ones count from the end.
+        ``turn=-1`` is for conversations that are replayed turn by turn: the turns before have no figure.
 
     Notes
     -----
@@ -183,6 +216,8 @@ class MaxTokens(_Budget[In, Out, TraceT], Generic[In, Out, TraceT]):
         The most tokens of all turns together.
     count
         ``"total"``: what was sent and what was written; ``"input"``: what was sent; ``"output"``: what was written.
+    turn
+        Looks at one turn only: its index, as in ``trace.interactions``; negative ones count from the end.
 
     Notes
     -----
@@ -192,8 +227,8 @@ class MaxTokens(_Budget[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     _noun = "tokens"
 
-    per_turn: Annotated[int, Field(ge=0)] | None = None
-    total: Annotated[int, Field(ge=0)] | None = None
+    per_turn: _WholeLimit | None = None
+    total: _WholeLimit | None = None
     count: Literal["total", "input", "output"] = "total"
 
     def _figure(self, turn: AnyTurn, number: int) -> float:
@@ -214,7 +249,7 @@ class MaxTokens(_Budget[In, Out, TraceT], Generic[In, Out, TraceT]):
 def _tokens(turn: AnyTurn, number: int, which: str) -> float | None:
     name, value = _noted(turn, f"usage.{which}_tokens")
     if value is not None:
-        return _number(value, name, number)
+        return _number(value, name, number, whole=True)
     if which != "total":
         return None
     parts = [_tokens(turn, number, part) for part in ("input", "output")]
@@ -236,6 +271,8 @@ class MaxCost(_Budget[In, Out, TraceT], Generic[In, Out, TraceT]):
         come with the extra ``llm``.
     provider
         Who serves the model, for `estimate`, where its name does not say so: ``"openai"``, ``"anthropic"``, ….
+    turn
+        Looks at one turn only: its index, as in ``trace.interactions``; negative ones count from the end.
 
     Notes
     -----
@@ -300,6 +337,8 @@ class Latency(_Measured[In, Out, TraceT], Generic[In, Out, TraceT]):
         Which one, above 0 and up to 100: 50 is the median, 100 the slowest turn.
     which
         ``"total"``: to the end of the answer; ``"first_chunk"``: to the first chunk of a stream.
+    turn
+        Looks at one turn only: its index, as in ``trace.interactions``; negative ones count from the end.
 
     Notes
     -----
@@ -323,7 +362,8 @@ class Latency(_Measured[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     def verdict(self, trace: TraceT) -> Verdict:
         """PASS when the percentile is within the limit, else FAIL."""
-        figures = self._figures(trace)
+        by_turn = self._figures(trace)
+        figures = list(by_turn.values())
         rank = max(math.ceil(len(figures) * self.percentile / 100 - 1e-9), 1)
         value = sorted(figures)[rank - 1]
         noun = "latency_ms" if self.which == "total" else "first_chunk_ms"
@@ -332,7 +372,10 @@ class Latency(_Measured[In, Out, TraceT], Generic[In, Out, TraceT]):
             f"{name} of {counted(len(figures), 'turn')} is {value:,.6g} ms, at most {self.max_ms:,.6g} ms were expected"
         )
         details: dict[str, Any] = {"per_turn": figures, "percentile": self.percentile, "value": value}
-        return decided(value <= self.max_ms, message, details, [Metric(name=name, value=value)])
+        holds = not _exceeds(value, self.max_ms)
+        if not holds:
+            details["turn"] = next(number for number, figure in by_turn.items() if figure == value)
+        return decided(holds, message, details, [Metric(name=name, value=value)])
 
     def _figure(self, turn: AnyTurn, number: int) -> float:
         if self.which == "total":

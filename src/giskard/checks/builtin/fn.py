@@ -17,7 +17,7 @@ from giskard.checks.utils.codec import import_callable
 from giskard.checks.utils.frozen import FrozenDict, freeze, type_name
 from giskard.checks.utils.injectable import is_async_callable
 
-__all__ = ["FnCheck", "from_fn"]
+__all__ = ["FnCheck", "from_fn", "is_numpy_bool"]
 
 
 # Shared by all checks that have none: nobody can change it.
@@ -79,7 +79,7 @@ class FnCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     def _verdict(self, answer: Any) -> Verdict | CheckResult:
         if isinstance(answer, CheckResult):
             return answer
-        if not isinstance(answer, bool) and not _is_numpy_bool(answer):
+        if not isinstance(answer, bool) and not is_numpy_bool(answer):
             raise NoVerdict(
                 f"the function returned {answer!r:.200} ({type_name(answer)}), expected True, False or a CheckResult",
                 kind="bad_type",
@@ -94,7 +94,8 @@ def _name_of(check: FnCheck) -> str:
     return check.name or getattr(check.fn, "__qualname__", None) or repr(check.fn)
 
 
-def _is_numpy_bool(value: object) -> bool:
+def is_numpy_bool(value: object) -> bool:
+    """Whether `value` is a bool as NumPy has it."""
     kind = type(value)
     return kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_")
 

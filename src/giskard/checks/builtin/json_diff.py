@@ -13,6 +13,7 @@ from giskard.checks.builtin._json import JsonSyntaxError, JsonTooDeep, parse_jso
 from giskard.checks.builtin._json_diff import CannotDiff, DiffRules, JsonDifferences, diff_json
 from giskard.checks.builtin._json_patterns import PathPattern, Pattern, compile_pattern
 from giskard.checks.builtin._shown import shown
+from giskard.checks.builtin._texts import unanswered
 from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.check_result import CheckStatus, Metric, Verdict
 from giskard.checks.core.types import MISSING, In, Out, TraceT
@@ -106,6 +107,9 @@ class JsonDiff(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         """PASS when the data is as expected, else FAIL."""
         value = lookup(trace, self.target_key)
         details: dict[str, Any] = {"value": value}
+        if missing := unanswered(trace, self.target_key, value):
+            message = f"expected JSON at {self.target_key!r} (target_key), got NoneType: None{missing}"
+            raise NoVerdict(message, kind="missing_value", details=details)
         expected = self._expected(trace, details)
         details["expected"] = expected
         try:

@@ -9,6 +9,7 @@ from pydantic import AliasChoices, Field, model_validator
 from giskard.checks.builtin._json import JsonSyntaxError, JsonTooDeep, find_not_json, parse_json, unfenced
 from giskard.checks.builtin._json_schema import CompiledSchema, Undecidable, compile_schema
 from giskard.checks.builtin._shown import json_path, shown, type_name
+from giskard.checks.builtin._texts import unanswered
 from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.result import CheckStatus, Verdict
 from giskard.checks.core.types import In, Out, TraceT
@@ -72,6 +73,9 @@ class JsonValid(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         """PASS when the value is JSON and meets the schema, else FAIL."""
         value = lookup(trace, self.target_key)
         details: dict[str, Any] = {"value": value}
+        if missing := unanswered(trace, self.target_key, value):
+            message = f"expected JSON at {self.target_key!r}, got NoneType: None{missing}"
+            raise NoVerdict(message, kind="missing_value", details=details)
         try:
             parsed, text = self._parse(value, details)
             details["parsed_value"] = parsed

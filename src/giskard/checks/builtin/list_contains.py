@@ -17,7 +17,7 @@ from giskard.checks.builtin._closeness import (
 )
 from giskard.checks.builtin._compare import Incomparable, values_equal
 from giskard.checks.builtin._shown import shown, type_name
-from giskard.checks.builtin._texts import exactly_one, listed
+from giskard.checks.builtin._texts import exactly_one, listed, unanswered
 from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.check_result import CheckStatus, Metric, Verdict
 from giskard.checks.core.types import In, Out, TraceT
@@ -88,11 +88,11 @@ class ListContains(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     def verdict(self, trace: TraceT) -> Verdict:
         """PASS when the values are in the list, else FAIL."""
-        items = self._collection(lookup(trace, self.target_key), "target_key", self.target_key)
+        items = self._collection(lookup(trace, self.target_key), "target_key", self.target_key, trace)
         values: list[Any] | None = self.values
         if values is None:
             key = self.values_key or ""
-            values = self._collection(lookup(trace, key, "values_key"), "values_key", key)
+            values = self._collection(lookup(trace, key, "values_key"), "values_key", key, trace)
             if not values:
                 raise NoVerdict(f"no values at {key!r} (values_key)", kind="missing_value", details={"values_key": key})
         details: dict[str, Any] = {"items": items, "values": values}
@@ -121,11 +121,12 @@ class ListContains(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         wanted = "" if passed or self.match == "all" else f"; {self.match} was expected"
         return Verdict(status, message + listed(named) + wanted, details, metrics)
 
-    def _collection(self, value: Any, field: str, key: str) -> list[Any]:
+    def _collection(self, value: Any, field: str, key: str, trace: Any) -> list[Any]:
         if isinstance(value, _COLLECTIONS):
             return list(cast("Sequence[Any]", value))
         raise NoVerdict(
-            f"expected a list at {key!r} ({field}), got {type_name(value)}: {shown(value)}",
+            f"expected a list at {key!r} ({field}), got {type_name(value)}: {shown(value)}"
+            f"{unanswered(trace, key, value)}",
             kind="bad_type",
             details={field: key, "value": value},
         )

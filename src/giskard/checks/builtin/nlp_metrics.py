@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from giskard.checks.builtin._readability import MetricName, readability
 from giskard.checks.builtin._shown import shown, type_name
+from giskard.checks.builtin._texts import unanswered
 from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.result import CheckStatus, Metric, Verdict
 from giskard.checks.core.types import In, Out, TraceT
@@ -61,7 +62,8 @@ class Readability(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         text = lookup(trace, self.target_key)
         if not isinstance(text, str):
             raise NoVerdict(
-                f"expected a text at {self.target_key!r}, got {type_name(text)}: {shown(text)}",
+                f"expected a text at {self.target_key!r}, got {type_name(text)}: {shown(text)}"
+                f"{unanswered(trace, self.target_key, text)}",
                 kind="bad_type",
                 details={"text": text},
             )

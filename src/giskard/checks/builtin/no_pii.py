@@ -20,10 +20,11 @@ from giskard.checks.builtin._pii import (
 )
 from giskard.checks.builtin._presidio import LONGEST_FOR_PRESIDIO, NAME_CATEGORIES, NameCategory, find_names
 from giskard.checks.builtin._shown import type_name
-from giskard.checks.builtin._texts import TextCheck
+from giskard.checks.builtin._texts import TextCheck, unanswered
 from giskard.checks.core.check import Check, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.check_result import CheckStatus, Metric, Verdict
 from giskard.checks.core.exceptions import ConfigurationError, MissingExtraError
+from giskard.checks.core.extraction import compile_path
 from giskard.checks.core.types import In, Out, TraceT
 
 __all__ = ["NoPII"]
@@ -66,7 +67,9 @@ class NoPII(TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     spacy_model
         The pipeline of spaCy that Presidio finds names with; it must be installed.
     text, target_key
-        The text that is checked: a literal one, else what stands at this path.
+        The text that is checked: a literal one, else what stands at this path.  What a path with a
+        wildcard or a filter selects, such as ``"trace.interactions[*].outputs"``, is searched text by text; what is
+        None is left out.
 
     Notes
     -----
@@ -106,34 +109,72 @@ class NoPII(TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     def subject(self, trace: Any) -> str:
         """The text that is checked; an error does not show what is there instead."""
         value = self.text if self.text is not None else lookup(trace, self.target_key)
-        return _text(value, self.target_key, "target_key")
+        return _text(value, self.target_key, "target_key", trace)
+
+    def _searched(self, trace: Any) -> tuple[list[tuple[int, str]], int | None]:
+        """The texts that are checked with their places in the list of them, and its length; None for a single text."""
+        value: Any = self.text if self.text is not None else lookup(trace, self.target_key)
+        if self.text is not None or compile_path(self.target_key).definite:
+            return [(0, self.not_empty(trace, "holds nothing to look at"))], None
+        items = cast("list[Any]", value)
+        texts = [
+            (place, _text(item, f"{self.target_key}, item {place + 1}", "target_key", trace))
+            for place, item in enumerate(items)
+            if item is not None  # a turn without an answer
+        ]
+        if not any(text.strip() for _, text in texts):
+            raise NoVerdict(
+                f"no text at {self.target_key!r} (target_key): there is nothing to look at in "
+                f"{len(items):,} {'item' if len(items) == 1 else 'items'}",
+                kind="missing_value",
+                details={"target_key": self.target_key},
+            )
+        return texts, len(items)
 
     def verdict(self, trace: TraceT) -> Verdict:
         """PASS when nothing personal is found, else FAIL."""
-        text = self.not_empty(trace, "holds nothing to look at")
+        texts, items = self._searched(trace)
         wanted = self.categories or [*PATTERN_CATEGORIES, *(NAME_CATEGORIES if self.engine == "presidio" else ())]
         details: dict[str, Any] = {
             "categories": list(wanted),
-            "characters": len(text),
+            "characters": sum(len(text) for _, text in texts),
             "checked_by": dict(_libraries()),
         }
         try:
             allowed = self._allowed(trace)
-            found = [one for one in self._find(text, wanted) if not _is_allowed(one, allowed)]
+            found = [
+                (place, one)
+                for place, text in texts
+                for one in self._find(text, wanted)
+                if not _is_allowed(one, allowed)
+            ]
         except (MissingExtraError, ConfigurationError) as error:
             raise NoVerdict(f"NoPII {self.label!r}: {error}", kind="config", details=details) from error
         except TooManyNumbers as error:
             raise NoVerdict(str(error), kind="bad_type", details=details) from error
         details["found"] = [
-            {"category": one.category, "masked": one.masked, "start": one.start, "end": one.end}
-            for one in found[:_MOST_IN_DETAILS]
+            {
+                "category": one.category,
+                "masked": one.masked,
+                "start": one.start,
+                "end": one.end,
+                **({} if items is None else {"item": place}),
+            }
+            for place, one in found[:_MOST_IN_DETAILS]
         ]
         metrics = [Metric(name="pii_found", value=len(found))]
         if not found:
             kinds = f"{len(wanted)} {'kind' if len(wanted) == 1 else 'kinds'}"
-            message = f"no personal data of {kinds} was found in {len(text):,} characters"
+            message = f"no personal data of {kinds} was found in {details['characters']:,} characters"
+            if items is not None:
+                message += f" of {len(texts):,} {'text' if len(texts) == 1 else 'texts'}"
             return Verdict(CheckStatus.PASS, message, details, metrics)
-        pieces = "; ".join(f"{one.category} {one.masked} at {one.start}..{one.end}" for one in found[:_MOST_IN_MESSAGE])
+        if items == len(trace.interactions) and self.target_key.startswith("trace.interactions[*]"):
+            details["turn"] = found[0][0]
+        pieces = "; ".join(
+            f"{one.category} {one.masked} at {one.start}..{one.end}" + (f" in item {place + 1}" if items else "")
+            for place, one in found[:_MOST_IN_MESSAGE]
+        )
         more = f"; and {len(found) - _MOST_IN_MESSAGE:,} more" if len(found) > _MOST_IN_MESSAGE else ""
         count = f"{len(found):,} {'piece' if len(found) == 1 else 'pieces'}"
         message = f"{count if len(found) < MOST_FOUND else f'at least {count}'} of personal data: {pieces}{more}"
@@ -159,15 +200,17 @@ class NoPII(TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             texts = cast("list[Any]", value) if isinstance(value, _LISTS) else [value]
             wanted = self.categories or [*PATTERN_CATEGORIES, *NAME_CATEGORIES]
             for text in texts:
-                known = self._find(_text(text, self.allow_key, "allow_key"), wanted)
+                if text is None and len(texts) > 1:  # a turn without an answer
+                    continue
+                known = self._find(_text(text, self.allow_key, "allow_key", trace), wanted)
                 allowed |= {canonical(one.value) for one in known}
         return allowed
 
 
-def _text(value: Any, key: str, field: str) -> str:
+def _text(value: Any, key: str, field: str, trace: Any) -> str:
     if isinstance(value, str):
         return str.__str__(value)
-    message = f"expected a text at {key!r} ({field}), got {type_name(value)}"
+    message = f"expected a text at {key!r} ({field}), got {type_name(value)}{unanswered(trace, key, value)}"
     raise NoVerdict(message, kind="bad_type", details={field: key})
 
 

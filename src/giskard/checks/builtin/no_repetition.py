@@ -130,5 +130,7 @@ class NoRepetition(TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         if not again:
             return []
         first, second = again[0]
+        if len(answers) == len(trace.interactions):  # one of each turn
+            details["turn"] = second
         more = f", and {len(again) - 1} more {'come' if len(again) > 2 else 'comes'} again" if len(again) > 1 else ""
         return [f"answer {second + 1} of {len(answers)} is answer {first + 1} again{more}: {shown(answers[second])}"]

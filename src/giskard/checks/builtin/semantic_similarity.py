@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from giskard.checks.builtin._cosine import BadVectors, cosine_of_two
 from giskard.checks.builtin._shown import shown, type_name
+from giskard.checks.builtin._texts import unanswered
 from giskard.checks.core.check import Check, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.exceptions import ConfigurationError
 from giskard.checks.core.mixin import WithEmbeddingMixin
@@ -105,19 +106,19 @@ class SemanticSimilarity(WithEmbeddingMixin, Check[In, Out, TraceT], Generic[In,
 
     def _texts(self, trace: TraceT) -> tuple[str, str]:
         """The text that is checked, and the reference."""
-        target = _text(lookup(trace, self.target_key), "target_key", self.target_key)
+        target = _text(lookup(trace, self.target_key), "target_key", self.target_key, trace)
         if self.reference_text is not None:
             return target, _text(self.reference_text, "reference_text", None)
         key = self.reference_text_key or ""
-        return target, _text(lookup(trace, key, "reference_text_key"), "reference_text_key", key)
+        return target, _text(lookup(trace, key, "reference_text_key"), "reference_text_key", key, trace)
 
 
-def _text(value: Any, field: str, key: str | None) -> str:
+def _text(value: Any, field: str, key: str | None, trace: Any = None) -> str:
     where = field if key is None else f"{key!r} ({field})"
     if not isinstance(value, str) and value is not None:
         message = f"expected a text at {where}, got {type_name(value)}: {shown(value)}"
         raise NoVerdict(message, kind="bad_type", details={field: key, "value": value})
     if value is None or not value.strip():
-        message = f"the text at {where} is empty: {value!r}"
+        message = f"the text at {where} is empty: {value!r}{'' if key is None else unanswered(trace, key, value)}"
         raise NoVerdict(message, kind="missing_value", details={field: key, "value": value})
     return value

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, ItemsView, KeysView, Mapping, ValuesView
 from functools import partial
+from types import MappingProxyType
 from typing import Annotated, Any, Generic, Self, cast
 
 from pydantic import Field, PlainValidator, model_validator
@@ -20,7 +23,7 @@ from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.result import Metric, Verdict
 from giskard.checks.core.types import MISSING, In, Out, TraceT
 from giskard.checks.utils.codec import import_callable
-from giskard.checks.utils.frozen import freeze, thaw
+from giskard.checks.utils.frozen import freeze, is_safe, thaw
 from giskard.checks.utils.injectable import Injectable
 from giskard.checks.utils.normalization import NormalizationForm
 
@@ -28,6 +31,8 @@ __all__ = ["StateEquals"]
 
 _NAMES = ("trace", "trial", "conversation_id", "target")
 _MOST_SHOWN = 5
+# Nobody changes these, though a copy of one may be itself.
+_UNCHANGING = (datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal)
 
 
 def _reader(value: Any) -> Callable[..., Any] | None:
@@ -67,9 +72,10 @@ class StateEquals(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     Notes
     -----
-    What `read` gives is kept as it is at that moment.  An exception that it raises is an ERROR.  A sync function runs
-    in place; with a `timeout` it runs in a thread, so that it can be given up.  The result carries the number of
-    differences as the metric ``differences``: for dicts, of keys that differ.
+    What `read` gives is kept as it is at that moment: views of dicts as lists, a mapping proxy as a dict, a memoryview
+    as bytes.  What cannot be copied, such as an object that holds a lock, is an ERROR.  An exception that it raises
+    is an ERROR.  A sync function runs in place; with a `timeout` it runs in a thread, so that it can be given up.
+    The result carries the number of differences as the metric ``differences``: for dicts, of keys that differ.
 
     Examples
     --------
@@ -101,12 +107,12 @@ class StateEquals(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         if self.read is None and self.before_key is None and needs_before:
             raise ValueError("give before_key: what is expected hangs on the state before")
         if self.expected is not MISSING and not callable(self.expected):
-            vars(self)["expected"] = freeze(self.expected)
+            vars(self)["expected"] = freeze(_without_views(self.expected))
         return self
 
     async def look_before(self, trace: TraceT) -> Any:
         """The state before the turns of the step."""
-        return MISSING if self.read is None else freeze(await self._read(trace))
+        return MISSING if self.read is None else _kept(await self._read(trace))
 
     async def _read(self, trace: Any) -> Any:
         attempt = current_attempt.get() or Attempt()
@@ -159,13 +165,15 @@ class StateEquals(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             after = lookup(trace, self.after_key, "after_key")
             noted = MISSING if self.before_key is None else lookup(trace, self.before_key, "before_key")
             return noted, after, f"the state at {self.after_key!r}"
+        if isinstance(before, NoVerdict):
+            raise before
         if isinstance(before, BaseException):
             raise _failed("before the step", before)
         try:
-            after = freeze(await self._read(trace))
+            after = await self._read(trace)
         except Exception as error:
             raise _failed("after it", error) from error
-        return before, after, "the state"
+        return before, _kept(after), "the state"
 
     async def _expected(self, trace: Any, before: Any) -> Any:
         if self.expected_key is not None:
@@ -185,7 +193,7 @@ class StateEquals(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             raise NoVerdict(
                 "the function `expected` returned None; it must return the state that is expected", kind="bad_type"
             )
-        return freeze(made)
+        return freeze(_without_views(made))
 
     def _known(self, before: Any) -> Any:
         if before is MISSING:
@@ -193,6 +201,68 @@ class StateEquals(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
                 "the state before is not known, and what is expected hangs on it: give before_key", kind="config"
             )
         return before
+
+
+def _kept(state: Any) -> Any:
+    """The state as it is now.
+
+    Raises
+    ------
+    NoVerdict
+        When something in it could not be copied: it would be compared with itself.
+    """
+    plain = _without_views(state)
+    kept = freeze(plain)
+    todo: list[tuple[Any, Any]] = [(plain, kept)]
+    seen: set[int] = set()
+    while todo:
+        given, copied = todo.pop()
+        if id(copied) in seen or is_safe(copied):
+            continue
+        seen.add(id(copied))
+        kind = cast("Any", type(copied))
+        if issubclass(kind, dict) and type(given) is dict:
+            todo.extend((item, copied[key]) for key, item in cast("dict[Any, Any]", given).items())
+        elif issubclass(kind, (list, tuple)) and copied is not given:
+            todo.extend(zip(given, copied, strict=False))
+        elif copied is given and not isinstance(copied, _UNCHANGING):
+            raise NoVerdict(
+                f"read returned {shown(copied)} ({type_name(copied)}), which cannot be kept as it was: return plain "
+                "data",
+                kind="bad_type",
+            )
+    return kept
+
+
+def _without_views(value: Any) -> Any:
+    """`value` with copies in place of what shows another object as it is at any time."""
+    try:
+        return _copy_of_views(value, {})
+    except RecursionError:  # what is a view in it cannot be copied, which is told then
+        return value
+
+
+def _copy_of_views(value: Any, known: dict[int, Any]) -> Any:
+    if isinstance(value, (KeysView, ItemsView, ValuesView)):
+        value = list(cast("KeysView[Any]", value))
+    elif isinstance(value, MappingProxyType):
+        value = dict(cast("Mapping[Any, Any]", value))
+    elif isinstance(value, memoryview):
+        return value.tobytes()
+    kind = cast("Any", type(value))
+    if kind is tuple:
+        return tuple([_copy_of_views(item, known) for item in value])
+    if kind is not dict and kind is not list:
+        return value
+    if id(value) in known:
+        return known[id(value)][1]
+    out = cast("Any", kind())
+    known[id(value)] = value, out  # kept, so that its identity stays its own
+    if kind is dict:
+        out.update((key, _copy_of_views(item, known)) for key, item in value.items())
+    else:
+        out.extend(_copy_of_views(item, known) for item in value)
+    return out
 
 
 def _failed(when: str, error: BaseException) -> NoVerdict:

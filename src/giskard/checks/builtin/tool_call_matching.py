@@ -7,10 +7,10 @@ from typing import Annotated, Any, Final, Generic, Literal, Self, cast
 
 from pydantic import BeforeValidator, model_validator
 
-from giskard.checks.builtin._call_diff import call_diff, lines_of
+from giskard.checks.builtin._call_diff import call_diff, first_blamed, lines_of
 from giskard.checks.builtin._call_matching import fits, longest_prefix, same_in_order
 from giskard.checks.builtin._call_patterns import MATCHES, ArgumentMatch, CallPattern, Values, check_arguments
-from giskard.checks.builtin._calls import Called, CallsCheck, Name, counted, decided, listed, one_of
+from giskard.checks.builtin._calls import Called, CallsCheck, Name, counted, decided, listed, one_of, turn_noted
 from giskard.checks.builtin._shown import shown, type_name
 from giskard.checks.core.check import Check, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.models import did_you_mean
@@ -79,10 +79,14 @@ class ToolCallOrder(CallsCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             patterns = [CallPattern(name, None, "subset", _NAMES_ONLY) for name in tools]
             if same_in_order(patterns, calls):
                 return decided(True, f"called in this order: {wanted}", details, metrics)
+            details |= turn_noted(_first_other(tools, calls))
             return decided(False, f"expected exactly {wanted}; {made}", details, metrics)
         if done == len(tools):
             return decided(True, f"called in this order: {wanted}", details, metrics)
         after = f" after {', '.join(tools[:done])}" if done else ""
+        taken = set(map(id, found))
+        too_early = next((it for it in calls if it.call.name == tools[done] and id(it) not in taken), None)
+        details |= turn_noted(too_early or (found[-1] if found else None))
         return decided(False, f"expected {wanted}; {tools[done]} was not called{after}; {made}", details, metrics)
 
     def _tools_at(self, trace: Any, key: str) -> list[str]:
@@ -95,6 +99,14 @@ class ToolCallOrder(CallsCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
                 details={"tools_key": key, "value": value},
             )
         return list(items)
+
+
+def _first_other(tools: Sequence[str], calls: Sequence[Called]) -> Called | None:
+    """The first call that is not the one that was expected in its place; the last one when more were expected."""
+    for index, called in enumerate(calls):
+        if index >= len(tools) or called.call.name != tools[index]:
+            return called
+    return calls[-1] if calls else None
 
 
 _NAMES_ONLY: Final = Values()
@@ -166,8 +178,9 @@ class ToolCallsMatch(CallsCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     Each expected call is matched by one call, and no call matches two; which one is for which is worked out for all of
     them together.  Calls that one message made (of one turn, with the same ``message_index``) have no order.
 
-    A FAIL lists what is changed, missing and unexpected, with the nearest calls side by side.  The result carries the
-    metrics ``matched``, ``changed``, ``missing`` and ``unexpected``.
+    A FAIL lists what is changed (a call of the same tool with other arguments), missing and unexpected, with the
+    nearest calls side by side.  The result carries the metrics ``matched``, ``changed``, ``missing`` and
+    ``unexpected``; with ``mode="superset"``, which allows other calls, there is no ``unexpected``.
 
     Examples
     --------
@@ -247,15 +260,16 @@ class ToolCallsMatch(CallsCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             rest = {"subset": "none of them unexpected", "superset": "all of these made"}.get(
                 self.mode, "all as expected"
             )
-            return decided(True, f"{counts}: {rest}", details, _metrics(figures))
+            return decided(True, f"{counts}: {rest}", details, self._metrics(figures))
         diff = call_diff(patterns, calls, ordered=self.mode == "strict")
         counted_too = {"missing": self.mode != "subset", "unexpected": self.mode != "superset"}
         lines = lines_of(diff, patterns, calls, **counted_too)
         figures = {name: len(getattr(diff, name)) for name in ("changed", "missing", "unexpected")}
         details["difference"] = lines
+        details |= turn_noted(first_blamed(diff, calls, unexpected=counted_too["unexpected"]))
         text = "\n".join(f"  {line}" for line in lines)
         message = f"{counts}: {diff.counts(**counted_too)}\n{text}"
-        return decided(False, message, details, _metrics({"matched": len(diff.same), **figures}))
+        return decided(False, message, details, self._metrics({"matched": len(diff.same), **figures}))
 
     def _holds(self, patterns: Sequence[CallPattern], calls: Sequence[Called]) -> bool:
         if self.mode == "strict":
@@ -266,6 +280,6 @@ class ToolCallsMatch(CallsCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             return False
         return fits(patterns, calls)
 
-
-def _metrics(figures: Mapping[str, int]) -> list[Metric]:
-    return [Metric(name=name, value=value) for name, value in figures.items()]
+    def _metrics(self, figures: Mapping[str, int]) -> list[Metric]:
+        allowed = "unexpected" if self.mode == "superset" else None  # others may be there: they are nobody's mistake
+        return [Metric(name=name, value=value) for name, value in figures.items() if name != allowed]

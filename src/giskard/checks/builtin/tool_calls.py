@@ -23,8 +23,10 @@ from giskard.checks.builtin._calls import (
     listed,
     one_of,
     text_or_lookup,
+    turn_noted,
 )
 from giskard.checks.builtin._shown import shown, type_name
+from giskard.checks.builtin.fn import is_numpy_bool
 from giskard.checks.core.check import Check, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.result import CheckStatus, Metric, Verdict
 from giskard.checks.core.tool_calls import AnyCall, whole_call
@@ -38,6 +40,7 @@ __all__ = ["ToolCalled", "ToolNotCalled"]
 
 _ANY = "a tool"
 _MOST_NEAR = 3
+_MOST_DIFFERENCES = 4
 _MOST_NAMES = 8
 
 
@@ -106,7 +109,7 @@ class _CertainCalls(CallsCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     def _chosen(self, found: list[Called], answers: Sequence[Any]) -> list[Called]:
         for answer in answers:
-            if not isinstance(answer, bool):
+            if not isinstance(answer, bool) and not is_numpy_bool(answer):
                 raise NoVerdict(
                     f"the predicate returned {shown(answer)} ({type_name(answer)}), expected True or False",
                     kind="bad_type",
@@ -221,6 +224,16 @@ arguments.item: 'card' instead of 'loan'
     max_times: AtLeastZero | None = None
 
     @model_validator(mode="after")
+    def _check_that_it_says_which(self) -> Self:
+        which = (self.tool, self.tool_key, self.arguments, self.arguments_key, self.predicate, self.failed)
+        how_many = (self.times, self.min_times, self.max_times)
+        if all(value is None for value in (*which, *how_many)):
+            about = "" if self.name is None else f"name={self.name!r} is what reports call the check; "
+            tool = "..." if self.name is None else repr(self.name)
+            raise ValueError(f"{about}say which call is meant: tool={tool}; or how many of any tool: min_times=1")
+        return self
+
+    @model_validator(mode="after")
     def _check_times(self) -> Self:
         if self.times is not None and (self.min_times is not None or self.max_times is not None):
             raise ValueError("give times, or min_times and max_times")
@@ -242,9 +255,12 @@ arguments.item: 'card' instead of 'loan'
         if low <= count and (high is None or count <= high):
             return _passed(meant, found, calls)
         wanted = f"exactly {low}" if low == high else f"at least {low}" if count < low else f"at most {high}"
-        said = f"; {self._nearest(calls, pattern)}" if count < low else f": {listed(found)}"
+        near = self._near(calls, pattern) if count < low else []
+        said = f": {listed(found)}" if count >= low else f"; {_told(near, pattern) or _made(calls)}"
         message = f"{_times(meant, count)}, expected {wanted}{said}"
-        return decided(False, message, _details(found, calls), [Metric(name="calls", value=count)])
+        shown_one = found[high] if high is not None and count > high else next(iter(near or found), None)
+        details = {**_details(found, calls), **turn_noted(shown_one)}
+        return decided(False, message, details, [Metric(name="calls", value=count)])
 
     @classmethod
     def passed(cls, values: Mapping[str, Any], found: Any) -> tuple[str, dict[str, Any]]:
@@ -253,15 +269,21 @@ arguments.item: 'card' instead of 'loan'
         message = _times(meant, len(those))
         return f"{message}: {listed(those)}" if those else message, _details(those, calls)
 
-    def _nearest(self, calls: list[Called], pattern: CallPattern) -> str:
-        """What the calls of this tool had otherwise; all calls when there are none."""
+    def _near(self, calls: list[Called], pattern: CallPattern) -> list[Called]:
+        """The calls of this tool with other arguments, the nearest first."""
         near = [called for called in calls if called.call.name == pattern.name and not pattern.matches(called.call)]
-        if not near:
-            return _made(calls)
-        near.sort(key=lambda called: pattern.distance(called.call))
-        shown_ones = [f"{one.shown}: {', '.join(pattern.differences(one.call)[:4])}" for one in near[:_MOST_NEAR]]
-        more = [f"and {counted(len(near) - _MOST_NEAR, 'more call')} of it"] if len(near) > _MOST_NEAR else []
-        return "; ".join(shown_ones + more)
+        return sorted(near, key=lambda called: pattern.distance(called.call))
+
+
+def _told(near: Sequence[Called], pattern: CallPattern) -> str:
+    """What these calls had otherwise."""
+    parts: list[str] = []
+    for one in near[:_MOST_NEAR]:
+        problems = pattern.differences(one.call)[:_MOST_DIFFERENCES]
+        parts.append(f"{one.shown_with(pattern.named_in(problems, one.call))}: {', '.join(problems)}")
+    if len(near) > _MOST_NEAR:
+        parts.append(f"and {counted(len(near) - _MOST_NEAR, 'more call')} of it")
+    return "; ".join(parts)
 
 
 @Check.register("tool_not_called")
@@ -272,6 +294,8 @@ class ToolNotCalled(_CertainCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     Notes
     -----
+    With `arguments`, a call of the tool whose own arguments cannot be read is an ERROR.
+
     A turn whose metadata says nothing of tools made no call.  Whose recordings may lack what was called gives
     ``require_recording=True``: then such a turn is an ERROR.
 
@@ -287,9 +311,26 @@ class ToolNotCalled(_CertainCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
     def _judged(self, found: list[Called], calls: list[Called], pattern: CallPattern) -> Verdict:
         meant = self._meant(pattern)
         if not found:
+            self._check_readable(calls, pattern)
             return _passed(meant, found, calls)
         message = f"{_times(meant, len(found))}: {listed(found)}"
-        return decided(False, message, _details(found, calls), [Metric(name="calls", value=len(found))])
+        details = {**_details(found, calls), **turn_noted(found[0])}
+        return decided(False, message, details, [Metric(name="calls", value=len(found))])
+
+    def _check_readable(self, calls: list[Called], pattern: CallPattern) -> None:
+        """Refuse to say that no call had these arguments when those of one cannot be read."""
+        if pattern.arguments is None:
+            return
+        for called in calls:
+            call = called.call
+            of_it = pattern.name in (None, call.name) and self.failed in (None, call.error is not None)
+            if of_it and isinstance(call.arguments, str):
+                raise NoVerdict(
+                    f"whether it was called with {shown(pattern.arguments)} cannot be told: the arguments of "
+                    f"{called.shown} cannot be read",
+                    kind="bad_type",
+                    details={**_details((), calls), **turn_noted(called)},
+                )
 
     @classmethod
     def passed(cls, values: Mapping[str, Any], found: Any) -> tuple[str, dict[str, Any]]:

@@ -12,6 +12,7 @@ from itertools import islice
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, cast
 
+from giskard.checks.core.call_lines import lines_of_calls
 from giskard.checks.core.places import raised_at, recorded_at, sections, turn_of_check
 from giskard.checks.utils.json_safe import describe
 from giskard.checks.utils.text import cut, visible
@@ -254,5 +255,7 @@ def _compared(details: Mapping[str, Any], message: str) -> Iterator[str]:
 def _lines_of_turn(turns: Sequence[Any], index: int, place: str, word: str = "turn") -> Iterator[str]:
     turn = turns[index]
     yield f"{word} {index + 1} of {len(turns)}{place}:"
-    for label, value in (("inputs:  ", turn.inputs), ("outputs: ", turn.outputs)):
-        yield f"  {label}{one_line(describe(value), _VALUE)}"
+    yield f"  inputs:  {one_line(describe(turn.inputs), _VALUE)}"
+    for line in lines_of_calls(turn.metadata, lambda text: one_line(text, _VALUE)):
+        yield f"  {line}"
+    yield f"  outputs: {one_line(describe(turn.outputs), _VALUE)}"

@@ -313,7 +313,7 @@ def _case_result(
 ) -> TestCaseResult:
     name, trace = case
     clock = clock_since(start)
-    return construct(
+    result = construct(
         TestCaseResult,
         {
             "results": results,
@@ -326,3 +326,5 @@ def _case_result(
             "recorded_at": recorded_at(annotations) if (annotations := trace.annotations) else None,
         },
     )
+    result.keep_conversation(trace)
+    return result

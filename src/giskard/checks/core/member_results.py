@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING
 from giskard.checks.core.execution import RunOptions, identities, skipped
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import construct
+from giskard.checks.core.places import name_of_recording
 from giskard.checks.core.result import ScenarioResult, TestCaseError, TestCaseResult
 
 if TYPE_CHECKING:
     from giskard.checks.core.scenario import Scenario
     from giskard.checks.core.testcase import TestCase
 
-__all__ = ["case_result", "not_run"]
+__all__ = ["case_result", "not_run", "title_of"]
+
+
+def title_of(member: Scenario | TestCase) -> str:
+    """What reports call a member: its name, else that of the recording that it is about."""
+    if member.name:
+        return member.name
+    trace = getattr(member, "trace", None)
+    return (None if trace is None else name_of_recording(trace.annotations)) or "Unnamed test case"
 
 
 def case_result(case: TestCase, result: TestCaseResult, scenario_id: str, options: RunOptions) -> ScenarioResult:
@@ -27,7 +36,7 @@ def case_result(case: TestCase, result: TestCaseResult, scenario_id: str, option
             "trial": 1,
             "conversation_id": None,
             "timing": result.__dict__["timing"],
-            "scenario_name": case.name or "Unnamed test case",
+            "scenario_name": title_of(case),
             "multiple_runs": 1,
             "runs_executed": 1,
             "tags": list(case.tags),
@@ -53,7 +62,7 @@ def not_run(
         results.append(TestCaseResult(results=skips, run_id=options.run_id))
     results[:1] = [(results[0] if results else TestCaseResult(results=[])).model_copy(update={"error": error})]
     return ScenarioResult(
-        scenario_name=member.name or "Unnamed test case",
+        scenario_name=title_of(member),
         steps=results,
         final_trace=getattr(member, "trace", None) or Trace(),
         runs_executed=0,

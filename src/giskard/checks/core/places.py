@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from giskard.checks.core.check_result import CheckResult
     from giskard.checks.core.result import TestCaseResult
 
-__all__ = ["raised_at", "recorded_at", "sections", "turn_of_check", "users_part", "where"]
+__all__ = ["name_of_recording", "raised_at", "recorded_at", "sections", "turn_of_check", "users_part", "where"]
 
 
 def sections(steps: Sequence[TestCaseResult], total: int) -> list[range]:
@@ -47,11 +47,25 @@ def recorded_at(annotations: Mapping[str, Any]) -> str | None:
     return None
 
 
+def name_of_recording(annotations: Mapping[str, Any]) -> str | None:
+    """What a recorded conversation is called when nobody named it: its place, else its own id; None without either."""
+    if (place := recorded_at(annotations)) is not None:
+        return place
+    own = annotations.get("conversation_id")
+    return str.__str__(own) if isinstance(own, str) and own.strip() else None
+
+
 _TURN_IN_PATH = re.compile(r"^trace\.interactions\[(-?\d+)\]")
 
 
 def turn_of_check(check: CheckResult, turns: range) -> int | None:
-    """The index of the turn that a check looks at by its path, or the last one of `turns`, which it saw last."""
+    """The index of the turn that a check is about: the one that it names, else the one that its path names.
+
+    When there is neither, it is the last one of `turns`, which the check saw last.
+    """
+    named = check.details.get("turn")
+    if isinstance(named, int) and not isinstance(named, bool) and 0 <= named < turns.stop:
+        return named
     spec = check.details.get("check_spec")
     key = cast("dict[str, Any]", spec).get("target_key") if isinstance(spec, dict) else None
     match = _TURN_IN_PATH.match(key) if isinstance(key, str) else None

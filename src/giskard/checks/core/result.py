@@ -193,6 +193,8 @@ class TestCaseResult(Document, Outcome):
     """
 
     __test__ = False
+    # The conversation, for reports on what did not pass in this process: no part of what is saved, copied or compared.
+    __slots__ = ("_conversation",)
 
     results: Annotated[list[CheckResult], PlainSerializer(_readable, return_type=list[CheckResult])] = Field(
         default_factory=list[CheckResult]
@@ -217,6 +219,16 @@ class TestCaseResult(Document, Outcome):
         if type(found) is Findings:
             return found.statuses()
         return [counted(values["status"], values["severity"]) for values in map(vars, found)]
+
+    @property
+    def conversation(self) -> Trace | None:
+        """What a test case that did not pass was about; None when it passed, and of a result that was loaded."""
+        return getattr(self, "_conversation", None)
+
+    def keep_conversation(self, trace: Trace) -> None:
+        """Keep the conversation as long as the result, when reports have to show it."""
+        if word_of_case(self) != "pass":
+            object.__setattr__(self, "_conversation", trace)
 
     @property
     def has_verdict(self) -> bool:
@@ -249,8 +261,12 @@ class TestCaseResult(Document, Outcome):
         return lines + [result.summary() for result in self.results if not result.passed]
 
     def assertion(self, trace: Trace | None = None) -> AssertionError:
-        """What `assert_passed` raises; with `trace`, the conversation, also the turns that the failures are about."""
+        """What `assert_passed` raises; with `trace`, the conversation, also the turns that the failures are about.
+
+        Without it, it is the conversation that `TestCase.run` has just looked at.
+        """
         what = f"test case {named(self.name)}" if self.name else "test case"
+        trace = self.conversation if trace is None else trace
         turns = None if trace is None else trace.interactions
         lines = chain(lines_of_place(self.recorded_at), lines_of_steps([self], turns))
         return assertion(what, self.status, tally(self.statuses(), "check", self.status), lines)

@@ -37,7 +37,7 @@ class TestCase(SavedModel, Generic[In, Out, TraceT]):
     Parameters
     ----------
     name
-        What reports call it.
+        What reports call it; left out, the place that its trace was recorded at, or the id of the conversation.
     trace
         The conversation.
     checks

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, cast
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -38,11 +38,11 @@ __all__ = [
 _KEY: Final = "tool_calls"
 # What the arguments are called by those who write calls; the first that is there counts.
 _ARGUMENTS: Final = ("arguments", "args", "input", "kwargs")
-_REST: Final = ("result", "message_index", "agent", "started_at", "latency_ms")
+_REST: Final = ("result", "message_index", "step", "agent", "started_at", "latency_ms")
 _TEXT_OR_NONE: Final = frozenset({str, type(None)})
 _INT_OR_NONE: Final = frozenset({int, type(None)})
 # What a call may have beside, and has to be looked at.
-_UNUSUAL: Final = frozenset({"function", "started_at", "latency_ms"})
+_UNUSUAL: Final = frozenset({"function", "started_at", "latency_ms", "step"})
 _EXPECTED: Final = 'expected a call such as {"name": "search", "arguments": {"query": "fees"}}'
 
 
@@ -94,6 +94,7 @@ class NotedCall:
     """
 
     __slots__ = ("_entry", "id", "message_index", "name")
+    step: ClassVar[int | None] = None  # those with one are read whole
 
     def __init__(self, name: str, id: str | None, message_index: int | None, entry: Mapping[str, Any] | None) -> None:
         self.name = name
@@ -146,7 +147,7 @@ def noted_calls(turn: Interaction[Any, Any], number: int) -> Sequence[AnyCall] |
     """
     metadata = turn.__dict__["metadata"]
     if isinstance(metadata, Deferred) and (glanced := metadata.glance(_KEY)) is not None:
-        return glanced or None
+        return glanced
     noted = settled(turn.__dict__, "metadata").get(_KEY)
     if noted is None:
         return None
@@ -257,4 +258,6 @@ def _arguments_in(source: Mapping[str, Any]) -> Any:
         parsed: object = from_json(given)
     except ValueError:
         return given  # as it was written: what the model sent cannot be read
+    if parsed is None:  # how some write a call without arguments
+        return {}
     return cast("Any", parsed) if isinstance(parsed, dict) else given

@@ -57,6 +57,8 @@ class ToolCall(BaseModel):
         The text of the tool's failure, None when it did not fail.
     message_index
         0-based position, in the recording, of the message that made the call.
+    step
+        How often the message had called tools, and got their results, before it made the call; None when it had not.
     agent
         The name of the agent that made it, where several work together.
     latency_ms
@@ -71,6 +73,7 @@ class ToolCall(BaseModel):
     result: Annotated[Any, JsonSafe] = None
     error: str | None = None
     message_index: int | None = None
+    step: int | None = None
     agent: str | None = None
     started_at: datetime | None = None
     latency_ms: float | None = None
