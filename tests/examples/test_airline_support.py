@@ -94,7 +94,11 @@ def test_no_word_of_a_conversation_is_lost(rows: list[dict[str, Any]], traces: l
 
 def test_how_conversations_end(rows: list[dict[str, Any]], traces: list[SupportTrace]) -> None:
     ends = Counter(
-        ("###STOP###" in (row["traj"][-1]["content"] or ""), t.last.outputs is None, "tool_calls" in t.last.metadata)
+        (
+            "###STOP###" in (row["traj"][-1]["content"] or ""),
+            t.last.outputs is None,
+            bool(t.last.metadata["tool_calls"]),
+        )
         for row, t in zip(rows, traces, strict=True)
         if t.last is not None
     )

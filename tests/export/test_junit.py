@@ -423,3 +423,13 @@ def test_a_pipe_is_written_to():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert 'name="piped"' in done.stdout
+
+
+def test_the_log_draws_the_calls_of_tools():
+    calls = [{"name": "pay", "arguments": {"eur": 1}, "error": "declined\nby the bank"}]
+    turn = Interaction(inputs="q", outputs="a", metadata={"tool_calls": calls, "model": "m-1"})
+    case = TestCase(name="c", trace=Trace(interactions=[turn]), checks=[FnCheck(fn=lambda trace: False, name="bad")])
+
+    [log] = [element.text for element in ET.fromstring(to_junit_xml(case.run_sync())).iter("system-out")]
+    assert "  inputs:  q\n  → pay(eur=1)\n      error declined\\nby the bank\n  outputs: a\n" in log
+    assert log.count("pay") == 1 and "m-1" in log

@@ -1,8 +1,8 @@
 """Spans to turns, turns to conversations: what holds for the spans of any instrumentation."""
 
+import gc
 import itertools
 import random
-import gc
 import time
 
 import pytest

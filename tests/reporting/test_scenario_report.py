@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from giskard.checks import CheckResult, FnCheck, Interaction, Scenario, TestCase, Trace
+from giskard.checks import CheckResult, FnCheck, Interaction, Scenario, TestCase, ToolNotCalled, Trace
 from giskard.checks.core.usage import ToolCall
 from giskard.checks.reporting import print_scenario, print_test_case
 
@@ -123,7 +123,8 @@ def test_a_test_case():
     )
 
     text = words(printed(case.run_sync()))
-    assert "replay ERROR ✓ rule ! x [bad_type]: odd ! ERROR 1 passed, 1 errored, of 2 checks" in text
+    turn = "turn 1 of 1 inputs a outputs b"
+    assert f"replay ERROR {turn} ✓ rule ! x [bad_type]: odd ! ERROR 1 passed, 1 errored, of 2 checks" in text
 
 
 @pytest.mark.parametrize("width", [80, 160])
@@ -138,3 +139,15 @@ def test_lines_fit_and_nothing_is_obeyed(width, text):
 
     assert all(cell_len(line) <= width for line in shown.splitlines())
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800-\udfff]", shown)
+
+
+def test_a_test_case_shows_the_turn_that_failed_with_its_calls():
+    calls = [{"name": "pay", "arguments": {"eur": 1}, "result": "ok", "error": None}]
+    turns = [Interaction(inputs="pay", outputs="Done.", metadata={"tool_calls": calls})]
+    turns.append(Interaction(inputs="thanks", outputs="Bye."))
+    trace = Trace(interactions=turns, annotations={"conversation_id": "c-1"})
+
+    text = printed(TestCase(trace=trace, checks=[ToolNotCalled(tool="pay")]).run_sync())
+    assert "c-1" in text.split("\n")[0] and "turn 1 of 2" in text and "turn 2 of 2" not in text
+    assert "→ pay(eur=1)" in text and "gave ok" in text
+    assert "turn" not in printed(TestCase(trace=trace, checks=[ToolNotCalled(tool="none")]).run_sync())

@@ -16,7 +16,18 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.panel import Panel
 
-from giskard.checks import CheckResult, FnCheck, Interaction, Metric, Scenario, Suite, SuiteResult, TestCase, Trace
+from giskard.checks import (
+    CheckResult,
+    FnCheck,
+    Interaction,
+    Metric,
+    Scenario,
+    Suite,
+    SuiteResult,
+    TestCase,
+    ToolNotCalled,
+    Trace,
+)
 from giskard.checks.reporting import print_report
 
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe]")
@@ -436,3 +447,15 @@ def test_many_reasons_for_skips_are_counted_and_do_not_hide_what_failed():
 
     assert "6 checks skipped, for 6 reasons" in out.getvalue()
     assert "it is wrong" in out.getvalue()
+
+
+def test_the_turn_that_a_check_names_is_shown_with_its_calls():
+    calls = [{"name": "pay", "arguments": {"number": number}, "error": "declined"} for number in range(30)]
+    turns = [Interaction(inputs="pay", outputs="Done.", metadata={"tool_calls": calls, "model": "m-1"})]
+    turns.append(Interaction(inputs="thanks", outputs="Bye."))
+    case = TestCase(trace=Trace(interactions=turns), checks=[ToolNotCalled(tool="pay")])
+    text = printed(run(case), 80)
+
+    assert "turn 1 of 2" in text and "turn 2 of 2" not in text and "m-1" not in text
+    assert "→ pay(number=0)" in text and "→ pay(number=29)" in text and "error declined" in text
+    assert "… 20 more lines" in text and "pay(number=15)" not in text

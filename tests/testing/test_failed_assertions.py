@@ -191,7 +191,13 @@ def test_suite():
     scenario, case, check, suite = told
     counts = "1 of 4 checks passed, 2 failed, 1 skipped"
     assert scenario == indented(f"AssertionError: scenario 'two questions': FAIL ({counts})", the_talk)
-    assert case == ["AssertionError: test case 'replay': FAIL", "  polite: FAIL: rude"]
+    assert case == [
+        "AssertionError: test case 'replay': FAIL",
+        "  polite: FAIL: rude",
+        "  turn 2 of 2:",
+        "    inputs:  'What does it cost?'",
+        "    outputs: {'intent': 'fees', 'fee': 2.5}",
+    ]
     assert check == [f"AssertionError: {the_talk[0]}"]
     assert suite == indented(
         "AssertionError: suite 'bank': FAIL (1 of 3 scenarios passed, 2 failed)",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from giskard.checks.core.assertions import expects_it, told_of
+from giskard.checks.core.call_lines import lines_of_calls
 from giskard.checks.core.places import sections
 from giskard.checks.core.result import CheckResult, ScenarioResult, TestCaseResult
 from giskard.checks.export._results import Member
@@ -15,6 +16,7 @@ __all__ = ["failed_checks", "log_of_check", "log_of_member", "reason_of", "reaso
 
 # Characters of one value, and the turns that are written of a long conversation.
 _VALUE = 10_000
+_CALL, _CALLS = 1_000, 200
 _FIRST_TURNS, _LAST_TURNS = 50, 150
 
 
@@ -112,6 +114,10 @@ def _turns(turns: Sequence[Any], begin: int, end: int) -> Iterator[str]:
             continue
         turn = turns[index]
         inputs, outputs = cut(plain_text(turn.inputs), _VALUE), cut(plain_text(turn.outputs), _VALUE)
-        text = f"\nturn {index + 1} of {total}\n  inputs:  {inputs}\n  outputs: {outputs}"
         metadata = told_of(turn.metadata)
+        shown = lines_of_calls(metadata, lambda text: cut(text, _CALL).replace("\n", "\\n"), _CALLS)
+        calls = [f"\n  {line}" for line in shown]
+        if calls:
+            del metadata["tool_calls"]
+        text = f"\nturn {index + 1} of {total}\n  inputs:  {inputs}{''.join(calls)}\n  outputs: {outputs}"
         yield f"{text}\n  metadata: {cut(plain_text(metadata), _VALUE)}" if metadata else text

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from giskard.checks.core.places import recorded_at
+from giskard.checks.core.places import name_of_recording, recorded_at
 from giskard.checks.core.result import ScenarioResult, TestCaseResult, roll_up, word_of_case
 
 __all__ = ["AnyResult", "Member", "SuiteLike", "SuiteView", "as_suite", "refuse_other"]
@@ -28,7 +28,7 @@ AnyResult: TypeAlias = "SuiteLike | ScenarioResult[Any] | TestCaseResult"
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A scenario's result, or that of a test case, of which nobody kept the conversation."""
+    """A scenario's result, or that of a test case, whose conversation is only kept until it is saved."""
 
     name: str
     status: str
@@ -53,7 +53,10 @@ class Member:
     @property
     def turns(self) -> Sequence[Any]:
         """The turns of its conversation."""
-        return [] if self.scenario is None else self.scenario.final_trace.interactions
+        if self.scenario is not None:
+            return self.scenario.final_trace.interactions
+        trace = self.source.conversation if isinstance(self.source, TestCaseResult) else None
+        return [] if trace is None else trace.interactions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +109,7 @@ def as_suite(result: AnyResult) -> SuiteView:
     if isinstance(result, ScenarioResult):
         return _view(result, result.scenario_name, [_of_scenario(result)])
     if isinstance(result, TestCaseResult):
-        return _view(result, result.name or "test case", [_of_case(result)])
+        return _view(result, _title(result), [_of_case(result)])
     name = getattr(result, "suite_name", None) or getattr(getattr(result, "suite", None), "name", None) or "suite"
     return _view(result, str(name), [_of_scenario(item) for item in result.results])
 
@@ -140,10 +143,17 @@ def _of_scenario(result: ScenarioResult[Any]) -> Member:
     )
 
 
+def _title(result: TestCaseResult) -> str:
+    if result.name or result.recorded_at:
+        return str(result.name or result.recorded_at)
+    trace = result.conversation
+    return (None if trace is None else name_of_recording(trace.annotations)) or "test case"
+
+
 def _of_case(result: TestCaseResult) -> Member:
     status = word_of_case(result)
     return Member(
-        name=result.name or "test case",
+        name=_title(result),
         status=status,
         steps=[result],
         step_statuses=[status],

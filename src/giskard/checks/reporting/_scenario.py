@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from giskard.checks.core.places import sections, turn_of_check, where
+from giskard.checks.core.places import name_of_recording, sections, turn_of_check, where
 from giskard.checks.core.result import ScenarioResult, TestCaseResult
 from giskard.checks.reporting._page import Page, fit
 from giskard.checks.reporting._parts import (
@@ -142,9 +142,26 @@ def print_test_case(result: TestCaseResult, console: Console | None = None) -> N
     """
     page = Page(console)
     status = result.status.value
-    page.rule(page.line(result.name or "Test case"), status.upper(), status)
+    trace = result.conversation
+    title = result.name or (None if trace is None else name_of_recording(trace.annotations)) or "Test case"
+    page.rule(page.line(title), status.upper(), status)
     page.add_rows(place_rows(page, result.recorded_at, page.width))
+    if trace is not None:
+        _turns_of_case(page, result, trace)
     _step(page, result)
     page.add()
     _verdict(page, result, [result])
     page.flush()
+
+
+def _turns_of_case(page: Page, result: TestCaseResult, trace: Any) -> None:
+    """The turns that what did not pass is about."""
+    turns = trace.interactions
+    own = trace_rows(page, trace, page.width, _FULL)
+    if own is not None:
+        page.add_rows(own)
+    seen = range(len(turns))
+    concerned = {turn_of_check(check, seen) for check in ordered(result.results)}
+    for index in sorted(index for index in concerned if index is not None) if own is None else ():
+        page.add_rows(turn_rows(page, turns, index, page.width, _FULL, full=True))
+        page.add()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from giskard.checks.core.assertions import told_of
+from giskard.checks.core.call_lines import call_text, calls_in, items_in, outcome_of
 from giskard.checks.core.usage import value_of
 from giskard.checks.reporting._page import Page, Row, size
-from giskard.checks.reporting._parts import Limits, labelled, mark_of
+from giskard.checks.reporting._parts import Limits, count, labelled, mark_of
 from giskard.checks.utils.text import plain_text, quoted
 
 __all__ = ["trace_rows", "turn_rows"]
@@ -16,6 +17,7 @@ __all__ = ["trace_rows", "turn_rows"]
 _CALL = Limits(value=500, rows=4)
 _GIVEN = Limits(value=240, rows=3)
 _NOTED = Limits(value=400, rows=3)
+_MOST_ROWS = 40  # of calls, of a turn that is not shown in full
 # Figures of a whole turn; a report counts them where it counts.
 _LEFT_OUT = frozenset({"usage"})
 
@@ -23,7 +25,7 @@ _LEFT_OUT = frozenset({"usage"})
 def turn_rows(
     page: Page, turns: Sequence[Any], index: int, width: int, limits: Limits, *, status: str = "", full: bool = False
 ) -> Iterator[Row]:
-    """A turn: what was sent, what came back; with `full` also its tool calls and the rest of its metadata."""
+    """A turn: what was sent, which tools were called, what came back; with `full` also the rest of its metadata."""
     turn = turns[index]
     heading: Row = [(f"turn {index + 1} of {len(turns)}", "label")]
     if status:
@@ -34,11 +36,14 @@ def turn_rows(
         heading.append((" (incomplete: no answer was recorded)", "skip"))
     yield heading
     yield from labelled(page, "  inputs   ", plain_text(turn.inputs), width, limits)
-    if not full:
-        yield from labelled(page, "  outputs  ", plain_text(turn.outputs), width, limits)
-        return
-    yield from _doings(page, metadata, width, limits)
+    doings = list(_doings(page, metadata, width, limits))
+    if not full and len(doings) > _MOST_ROWS:
+        note = f"    {page.glyphs.more} {count(len(doings) - _MOST_ROWS, 'more line')}"
+        doings[_MOST_ROWS // 2 : -(_MOST_ROWS // 2)] = [[(note, "dim")]]
+    yield from doings
     yield from labelled(page, "  outputs  ", plain_text(turn.outputs), width, limits)
+    if not full:
+        return
     yield from _recorded(page, metadata, width, limits)
     known = ", ".join(f"{key}={quoted(value)}" for key, value in metadata.items() if key not in _LEFT_OUT)
     if known:
@@ -51,7 +56,7 @@ def _recorded(page: Page, metadata: dict[str, Any], width: int, limits: Limits) 
     if isinstance(recorded, Mapping) and "outputs" in recorded:
         del metadata["recorded"]
         known = cast("Mapping[str, Any]", recorded)
-        names = ", ".join(plain_text(_name(call)) for call in _calls(known) or ())
+        names = ", ".join(plain_text(value_of(call, "name")) for call in calls_in(known) or ())
         after = f" (after it called {names})" if names else ""
         answer = "no answer" if known.get("incomplete") is True else plain_text(known["outputs"])
         yield from labelled(page, "  recorded ", answer + after, width, limits, style="dim")
@@ -62,7 +67,7 @@ def _recorded(page: Page, metadata: dict[str, Any], width: int, limits: Limits) 
 
 def _doings(page: Page, metadata: dict[str, Any], width: int, limits: Limits) -> Iterator[Row]:
     """What was said and called, in order, as far as it is in a form that is known; it is taken out of `metadata`."""
-    calls, texts = _calls(metadata), _texts(metadata)
+    calls, texts = calls_in(metadata), _texts(metadata)
     if calls is not None:
         del metadata["tool_calls"]
     if texts is not None:
@@ -76,27 +81,9 @@ def _doings(page: Page, metadata: dict[str, Any], width: int, limits: Limits) ->
             yield from _group_rows(page, groups.pop(0), width, limits)
 
 
-def _calls(metadata: Mapping[str, Any]) -> list[Any] | None:
-    """The tool calls in a turn's metadata; None when they are no list of things with a name."""
-    return _items(metadata.get("tool_calls"), _name)
-
-
 def _texts(metadata: Mapping[str, Any]) -> list[Any] | None:
     """What was said before the answer; None when it is no list of texts, with the places of their messages or not."""
-    return _items(metadata.get("intermediate"), _text)
-
-
-def _items(found: Any, read: Callable[[Any], Any]) -> list[Any] | None:
-    """A list, when there is something to read in each of its items."""
-    items = list(cast("Sequence[Any]", found)) if isinstance(found, (list, tuple)) else []
-    try:
-        return items if items and all(read(item) for item in items) else None
-    except Exception:  # an object of somebody else
-        return None
-
-
-def _name(call: Any) -> Any:
-    return value_of(call, "name")
+    return items_in(metadata.get("intermediate"), _text)
 
 
 def _text(said: Any) -> Any:
@@ -133,28 +120,17 @@ def _group_rows(page: Page, calls: Sequence[Any], width: int, limits: Limits) ->
 def _call_rows(page: Page, call: Any, label: str, width: int, limits: Limits) -> Iterator[Row]:
     """``→ get_order(id="A1")``, and in the rows below what it gave back, or that it gave nothing."""
     compact = Limits(value=min(limits.value, _CALL.value), rows=_CALL.rows)
-    yield from labelled(page, label, _named(call), width, compact, style="tool", label_style="tool")
+    yield from labelled(page, label, call_text(call), width, compact, style="tool", label_style="tool")
     indent = " " * (size(label) if label.strip() else size(label) + 2)
     if (problem := value_of(call, "arguments_error")) is not None:
         yield from labelled(page, f"{indent}bad arguments: ", plain_text(problem), width, compact, style="fail")
-    error, result = value_of(call, "error"), value_of(call, "result")
-    if error is not None:
-        yield from labelled(page, f"{indent}error ", plain_text(error), width, compact, style="fail")
-    elif result is not None:
-        yield from labelled(page, f"{indent}gave ", plain_text(result), width, _GIVEN, style="dim")
-    elif value_of(call, "answered") is False:
-        yield [(indent, ""), ("no result was recorded", "skip")]
-
-
-def _named(call: Any) -> str:
-    agent = value_of(call, "agent")
-    arguments = value_of(call, "arguments")
-    if isinstance(arguments, Mapping):
-        known = cast("Mapping[str, Any]", arguments)
-        inside = ", ".join(f"{key}={quoted(value)}" for key, value in known.items())
-    else:
-        inside = "" if arguments is None else plain_text(arguments)
-    return f"{f'{plain_text(agent)}: ' if agent else ''}{plain_text(value_of(call, 'name'))}({inside})"
+    what, text = outcome_of(call)
+    if what == "error":
+        yield from labelled(page, f"{indent}error ", text, width, compact, style="fail")
+    elif what == "gave":
+        yield from labelled(page, f"{indent}gave ", text, width, _GIVEN, style="dim")
+    elif text:
+        yield [(indent, ""), (text, "skip")]
 
 
 def trace_rows(page: Page, trace: Any, width: int, limits: Limits) -> list[Row] | None:

@@ -16,7 +16,7 @@ from giskard.checks.core.execution import RunOptions, nothing_was_checked, run_t
 from giskard.checks.core.failures import TargetFailure, failure_of, must_stop, original_of
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.limits import Limit
-from giskard.checks.core.member_results import case_result, not_run
+from giskard.checks.core.member_results import case_result, not_run, title_of
 from giskard.checks.core.result import ScenarioResult, TestCaseResult
 from giskard.checks.core.scenario import Scenario
 from giskard.checks.core.scenario_execution import Targets
@@ -73,7 +73,7 @@ class SuiteRun:
 
     def __post_init__(self) -> None:
         """Work out the identities of the scenarios."""
-        self.ids = stable_ids(member.id or member.name or "Unnamed test case" for member in self.members)
+        self.ids = stable_ids(member.id or title_of(member) for member in self.members)
 
     async def complete(self) -> Any:
         """Run everything; the suite's result.
