@@ -631,3 +631,11 @@ def test_traces_may_be_of_a_type_of_ones_own(tmp_path):
 
     assert type(trace) is Transcript
     assert (trace.said, trace.annotations["tier"]) == ("y", 1)
+
+
+@pytest.mark.parametrize("head", [b"\x1f\x8b\x08\x00%\x00\x00[\n {", b"\x1c"])
+def test_a_file_of_which_nothing_can_be_told_is_of_no_known_format(tmp_path, head):
+    path = tmp_path / "a"
+    path.write_bytes(head)
+    with pytest.raises(UnknownFormatError):
+        list(load_traces(path, on_skip="ignore"))

@@ -212,7 +212,7 @@ def beginning(head: bytes) -> str | None:
         return f"{head[:16]!r}"
     if "\0" in text:
         return f"{head[:16]!r}"
-    line = text.splitlines()[0]
+    line = next(iter(text.splitlines()), "")
     return repr(line[:_SHOWN] + ("..." if len(line) > _SHOWN else ""))
 
 
