@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from giskard.checks import Interaction, ToolCallOrder, ToolCallsMatch, Trace
-from giskard.checks.builtin._call_matching import assignment, in_place
+from giskard.checks.builtin._assignment import assignment
+from giskard.checks.builtin._call_matching import in_place
 
 costs = st.integers(1, 5).flatmap(
     lambda rows: st.integers(rows, 6).flatmap(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from giskard.checks.builtin._call_matching import assignment, in_place
+from giskard.checks.builtin._assignment import assignment
+from giskard.checks.builtin._call_matching import in_place
 from giskard.checks.builtin._call_patterns import NOTHING_ALIKE, CallPattern, check_size, read_once
 from giskard.checks.builtin._calls import Called, counted, show_call
 

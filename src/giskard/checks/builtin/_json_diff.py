@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeGuard, cast
 
-from giskard.checks.builtin._call_matching import assignment
+from giskard.checks.builtin._assignment import assignment
 from giskard.checks.builtin._closeness import EXACT, CompareOptions, is_exact
 from giskard.checks.builtin._compare import values_equal
 from giskard.checks.builtin._json_patterns import Pattern, pattern_matches

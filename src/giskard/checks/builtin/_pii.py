@@ -24,6 +24,7 @@ from giskard.checks.builtin._pii_numbers import (
     national_numbers,
     us_ssn,
 )
+from giskard.checks.utils.text import INVISIBLE
 
 __all__ = [
     "MOST_FOUND",
@@ -82,10 +83,9 @@ class _ToAscii(dict[int, str]):
 
 _TO_ASCII: Final = _ToAscii()
 # Characters without a width, which break a number for a pattern and not for a reader.
-_HIDDEN: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+")
 # Those, and characters that HTML spells by their number or, as it does with an @, by a name.
 _RESPELT: Final = re.compile(
-    rf"{_HIDDEN.pattern}|&(?:#(?:([0-9]{{1,7}})(?![0-9]);?|[xX]([0-9A-Fa-f]{{1,6}});)|(commat|period|nbsp|shy);)"
+    rf"{INVISIBLE.pattern}|&(?:#(?:([0-9]{{1,7}})(?![0-9]);?|[xX]([0-9A-Fa-f]{{1,6}});)|(commat|period|nbsp|shy);)"
 )
 _NAMED: Final = {"commat": "@", "period": ".", "nbsp": " ", "shy": ""}
 
@@ -143,7 +143,7 @@ def _respelt(match: re.Match[str]) -> str:
     if not decimal and not hexadecimal:
         return ""
     code = int(decimal) if decimal else int(hexadecimal, 16)
-    return _HIDDEN.sub("", chr(code).translate(_TO_ASCII)) if code <= sys.maxunicode else "&"
+    return INVISIBLE.sub("", chr(code).translate(_TO_ASCII)) if code <= sys.maxunicode else "&"
 
 
 def canonical(value: str) -> str:

@@ -15,6 +15,7 @@ from typing import Final, Literal, TypeAlias
 
 from giskard.checks.builtin._refusal_phrases import RULES
 from giskard.checks.utils.normalization import fold_string
+from giskard.checks.utils.text import INVISIBLE
 
 __all__ = ["Extent", "Refusal", "refusal_in"]
 
@@ -28,7 +29,6 @@ _LOOKED_AT: Final = 20_000
 
 _APOSTROPHES: Final = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'"))
 # Characters without a width, as `NoPII` leaves them out.
-_HIDDEN: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+")
 # Words that somebody else said. What an answer begins with is its own, even when it stands in quotes.
 _QUOTED: Final = re.compile(r"""(?<=\s)(?:"[^"]{1,300}"|“[^”]{1,300}”|«[^»]{1,300}»|„[^“”]{1,300}[“”])""")
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|。")
@@ -81,7 +81,7 @@ def refusal_in(text: str, phrases: Sequence[str] = ()) -> Refusal:
 
 
 def _shown(text: str) -> str:
-    return text if text.isascii() else _HIDDEN.sub("", text)
+    return text if text.isascii() else INVISIBLE.sub("", text)
 
 
 def _opening(text: str) -> str:

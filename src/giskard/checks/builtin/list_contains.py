@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, Literal, Self, cast
 
 from pydantic import model_validator
 
-from giskard.checks.builtin._call_matching import assignment
+from giskard.checks.builtin._assignment import assignment
 from giskard.checks.builtin._closeness import (
     CompareOptions,
     RelativeToleranceField,

@@ -53,25 +53,7 @@ def _predicate(value: Any) -> Callable[[ToolCall], Any] | None:
 
 
 class _CertainCalls(CallsCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
-    """What the checks of certain calls share.
-
-    Parameters
-    ----------
-    tool, tool_key
-        The name of the tool, or the path of one in the trace; left out, any tool is meant.
-    arguments, arguments_key
-        What must hold of the arguments, or the path of that; left out, any arguments are meant.
-    match
-        How `arguments` are compared.  ``"subset"``: those that are given must be there, and equal; there may be others.
-        ``"exact"``: the same, and no others.  ``"schema"``: they are a JSON Schema of all the arguments together.
-        ``"regex"``: they are a regular expression for each argument that is given, searched in its text.
-    predicate
-        A function of the `ToolCall`, sync or async, that is True for the calls that are meant; in data, an import path.
-    failed
-        True: only calls that failed are meant; False: only those that did not.
-    normalization_form
-        Texts in the arguments are compared in this Unicode normal form, as in `Equals`.
-    """
+    """What the checks of certain calls share; `ToolCalled` tells of the fields."""
 
     tool: Name | None = None
     tool_key: JSONPathStr | None = None
@@ -171,9 +153,10 @@ def _details(found: Sequence[Called | KeptCall], calls: Sequence[Called | KeptCa
 
 def _passed(meant: str, found: Sequence[Called], calls: Sequence[Called]) -> Verdict:
     """A PASS with the number of calls that were found."""
-    kept = (meant, list(map(keep, found)), list(map(keep, calls)))
+    kept = {id(called): keep(called) for called in calls}  # those that were found are among them
+    told = (meant, [kept[id(called)] for called in found], list(kept.values()))
     metrics = [Metric(name="calls", value=len(found))]
-    return Verdict(CheckStatus.PASS, metrics=metrics, found=kept)
+    return Verdict(CheckStatus.PASS, metrics=metrics, found=told)
 
 
 @Check.register("tool_called")

@@ -8,11 +8,19 @@ from typing import Any, cast
 from giskard.checks.importers._contents import joined, plain
 from giskard.checks.importers._conversation import Turns
 from giskard.checks.importers._json import json_or_text
-from giskard.checks.importers._lenient import known, listed, mapping, part_type, text
+from giskard.checks.importers._lenient import first, known, listed, mapping, part_type, text
 from giskard.checks.importers._messages import Call, Message, Result, Role
 from giskard.checks.importers.base import BadRecord
 
-__all__ = ["ROLES", "add_messages", "are_chat_messages", "message_of", "messages_of"]
+__all__ = [
+    "ROLES",
+    "add_messages",
+    "are_chat_messages",
+    "calls_of",
+    "chat_message",
+    "message_of",
+    "messages_of",
+]
 
 ROLES: Mapping[str, Role] = {
     "system": "system",
@@ -260,3 +268,39 @@ def _add_media(said: Message, message: Mapping[str, Any]) -> None:
         said.content = transcript
     if images := listed(message.get("images")):
         said.content = joined(said.content or None, images)
+
+
+# --- messages within other formats ---------------------------------------------------------
+
+_THOUGHTS = {"reasoning", "thinking", "redacted_thinking"}
+
+
+def chat_message(item: Any, place: int) -> Message:
+    """A recorded message; thoughts among the parts of its content are no part of what it says.
+
+    Parameters
+    ----------
+    place
+        Its position, for the message of the error.
+
+    Raises
+    ------
+    BadRecord
+        When it has no role that is known.
+    """
+    made = message_of(item, place)
+    parts = listed(made.content)
+    if made.role == "assistant" and parts:
+        said: list[Any] = []
+        for part in parts:
+            if part_type(part) not in _THOUGHTS:
+                said.append(part)
+            elif thought := text(first(part, "thinking", "reasoning", "text")):
+                made.reasoning.append(thought)
+        made.content = said or None
+    return made
+
+
+def calls_of(record: dict[str, Any]) -> list[Call]:
+    """The calls of a message, whoever is said to have written it."""
+    return message_of({**record, "role": "assistant", "content": None}).calls

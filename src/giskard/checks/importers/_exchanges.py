@@ -9,11 +9,12 @@ from typing import Any, cast
 
 from giskard.checks.importers._json import json_or_text
 from giskard.checks.importers._labels import columns
-from giskard.checks.importers._lenient import first, moment, number, text
+from giskard.checks.importers._lenient import first, mapping, moment, number, text
 from giskard.checks.importers._messages import Message
-from giskard.checks.importers._streams import events_in
+from giskard.checks.importers._streams import StreamedFormat, events_in
+from giskard.checks.importers.base import BadRecord
 
-__all__ = ["Exchange", "annotations_of", "exchange_of", "keep_apart", "lacks_figures", "note_figures"]
+__all__ = ["Exchange", "annotations_of", "exchange_in", "exchange_of", "keep_apart", "lacks_figures", "note_figures"]
 
 _REQUESTS = ("request", "request_body", "requestBody", "req", "body", "input", "inputs", "kwargs")
 _RESPONSES = ("response", "response_body", "responseBody", "res", "output", "outputs", "completion", "result", "body")
@@ -76,6 +77,32 @@ def exchange_of(
         return None
     used = frozenset(key for key in (request_key, response_key) if key is not None)
     return Exchange(request or {}, response, whole, used)
+
+
+def exchange_in(
+    format: StreamedFormat, value: Any, is_request: Callable[[Any], bool], is_response: Callable[[Any], bool]
+) -> Exchange:
+    """The request and the response that a record is or holds; pieces are a response, messages alone a request.
+
+    Raises
+    ------
+    BadRecord
+        When there is neither.
+    """
+    if isinstance(value, list):
+        pieces = format.pieces_of(value)
+        if pieces is not None:
+            return Exchange({}, pieces, {}, frozenset())
+        return Exchange({"messages": value}, None, {}, frozenset())
+    record = mapping(value)
+    exchange = exchange_of(record, is_request, is_response)
+    if exchange is None:
+        if "messages" not in record:
+            raise BadRecord("it holds no messages and no response")
+        return Exchange(record, None, record, frozenset())
+    if not exchange.request and isinstance(record.get("messages"), list):
+        exchange.request = record
+    return exchange
 
 
 def _found(record: dict[str, Any], names: tuple[str, ...], fits: Callable[[Any], bool]) -> tuple[Any, str | None]:

@@ -12,8 +12,8 @@ _OURS = "giskard.checks."
 
 
 def told(error: BaseException, format: object) -> str:
-    """The kind and the text of an error; for a format that is not ours, also the line of its code that raised it."""
-    kind = type(format)
+    """The kind and the text of an error; for a format, or its class, that is not ours also the line that raised it."""
+    kind = format if isinstance(format, type) else type(format)
     said = f"{type(error).__name__}: {error}"
     if kind.__module__.startswith(_OURS):
         return said

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from giskard.checks.core.interaction.trace import Trace
-from giskard.checks.importers._chat import are_chat_messages, calls_of, chat_message
+from giskard.checks.importers._chat_messages import are_chat_messages, calls_of, chat_message
 from giskard.checks.importers._conversation import to_trace
 from giskard.checks.importers._json import json_or_text
 from giskard.checks.importers._lenient import dicts, first, known, listed, mapping, number, text, usage_of, within

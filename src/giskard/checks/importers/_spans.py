@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.importers._conversation import to_trace
@@ -12,9 +13,9 @@ from giskard.checks.importers._span import Span
 from giskard.checks.importers._span_history import in_told_order
 from giskard.checks.importers._span_tree import Unit, units_of
 from giskard.checks.importers._span_turns import Conversation
-from giskard.checks.importers.base import Reading, Record
+from giskard.checks.importers.base import Format, Reading, Record
 
-__all__ = ["Spans"]
+__all__ = ["SpanFormat", "Spans"]
 
 _UNRECORDED = "~"
 
@@ -217,3 +218,41 @@ def _is_another(span: Span, other: Span) -> bool:
 
 def _digest(recorded: object) -> str:
     return hashlib.sha256(repr(recorded).encode(errors="replace")).hexdigest()
+
+
+class Collecting(Protocol):
+    """What takes the records of a load, and makes conversations of them once all were seen."""
+
+    def add(self, record: Record) -> None:
+        """What a record holds."""
+        ...
+
+    def traces(self) -> Iterator[Trace[Any, Any]]:
+        """The conversations."""
+        ...
+
+
+class SpanFormat(Format):
+    """A format whose records are parts of a trace, in any order and perhaps in several files."""
+
+    @abstractmethod
+    def collecting(self, reading: Reading) -> Collecting:
+        """What takes the records of a load."""
+
+    def read(self, records: Iterator[Record], reading: Reading) -> Iterator[Trace[Any, Any]]:
+        """The conversations, once all records of all files were seen."""
+        found: Collecting = reading.kept.pop(self.name, None) or self.collecting(reading)
+        for record in records:
+            try:
+                found.add(record)
+            except Exception as error:  # the others are read all the same
+                reading.failed(record, self, error)
+        if reading.more_files:
+            reading.kept[self.name] = found
+        else:
+            yield from found.traces()
+
+    def rest(self, reading: Reading) -> Iterator[Trace[Any, Any]]:
+        """The conversations of all files."""
+        found: Collecting = reading.kept.pop(self.name)
+        yield from found.traces()

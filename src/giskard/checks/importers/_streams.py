@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,11 +11,10 @@ from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.importers._json import loads
 from giskard.checks.importers._lenient import mapping
 from giskard.checks.importers.base import Reading, Record, RecordFormat
+from giskard.checks.utils.text import EVENT_LINE_END
 
 __all__ = ["Piece", "StreamedFormat", "events_in", "joined_texts"]
 
-# The only ones that the standard has: JSON may hold what else Python takes for an end, such as U+2028.
-_LINE_END = re.compile(r"\r\n|\n|\r")
 # So many answers may be under way at once; of more, the oldest is taken to be over.
 _MOST_OPEN = 1000
 # Where a logger puts a piece.
@@ -31,7 +29,7 @@ def events_in(text: str) -> list[Any] | None:
     events: list[Any] = []
     found = False
     data: list[str] = []
-    for line in [*_LINE_END.split(text), ""]:
+    for line in [*EVENT_LINE_END.split(text), ""]:
         if line.startswith("data:"):
             found = True
             data.append(line[5:].removeprefix(" "))

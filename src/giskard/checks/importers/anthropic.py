@@ -10,8 +10,8 @@ from giskard.checks.importers._blocks import are_block_messages, has_own_block, 
 from giskard.checks.importers._contents import plain
 from giskard.checks.importers._conversation import to_trace
 from giskard.checks.importers._exchanges import (
-    Exchange,
     annotations_of,
+    exchange_in,
     exchange_of,
     keep_apart,
     lacks_figures,
@@ -219,7 +219,7 @@ class Anthropic(StreamedFormat):
 
     def convert(self, value: Any, source: dict[str, Any], options: ReadOptions) -> Trace[Any, Any]:
         """The trace of a request, of its response, or of both."""
-        exchange = self._exchange_of(value)
+        exchange = exchange_in(self, value, _is_request, _is_response)
         messages = messages_of_request(exchange.request)
         answers = messages_of_response(exchange.response)
         answer = answers[0] if answers else []
@@ -236,19 +236,3 @@ class Anthropic(StreamedFormat):
         own = _OWN_OF_RESPONSES if exchange.response is exchange.record else _OWN
         annotations = annotations_of_request(exchange.request) | annotations_of(exchange, source, own, _PARAMETERS)
         return to_trace([*messages, *answer], annotations, options)
-
-    def _exchange_of(self, value: Any) -> Exchange:
-        if isinstance(value, list):
-            pieces = self.pieces_of(value)
-            if pieces is not None:
-                return Exchange({}, pieces, {}, frozenset())
-            return Exchange({"messages": value}, None, {}, frozenset())
-        record = mapping(value)
-        exchange = exchange_of(record, _is_request, _is_response)
-        if exchange is None:
-            if "messages" not in record:
-                raise BadRecord("it holds no messages and no response")
-            return Exchange(record, None, record, frozenset())
-        if not exchange.request and isinstance(record.get("messages"), list):
-            exchange.request = record
-        return exchange

@@ -7,7 +7,7 @@ from typing import Any
 
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
-from giskard.checks.importers._chat import calls_of
+from giskard.checks.importers._chat_messages import calls_of
 from giskard.checks.importers._conversation import to_trace
 from giskard.checks.importers._labels import columns
 from giskard.checks.importers._lenient import dicts, first, known, listed, mapping, moment, text, usage_of

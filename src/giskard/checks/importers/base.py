@@ -91,6 +91,10 @@ class Reading:
         """Note that nothing was read of a record, and why."""
         self.report.skip(record.path, record.line, format, reason)
 
+    def failed(self, record: Record, format: Format | type[Format], error: Exception) -> None:
+        """Note that a format could make nothing of a record: it said so, or its shape is one that nobody thought of."""
+        self.skip(record, format.name, str(error) if isinstance(error, BadRecord) else told(error, format))
+
     def source(self, record: Record, format: str) -> dict[str, Any]:
         """The ``annotations["source"]`` of what is read of a record."""
         source: dict[str, Any] = {"format": format}
@@ -158,10 +162,8 @@ class RecordFormat(Format):
             try:
                 made = self.convert(record.value, reading.source(record, self.name), reading.options)
                 traces = [made] if isinstance(made, Trace) else _traces_in(made)
-            except BadRecord as problem:
-                reading.skip(record, self.name, str(problem))
-            except Exception as error:  # a shape that nobody thought of: the others are read all the same
-                reading.skip(record, self.name, told(error, self))
+            except Exception as error:  # the others are read all the same
+                reading.failed(record, self, error)
             else:
                 yield from traces
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from giskard.checks.core.interaction.trace import Trace
-from giskard.checks.importers._chat import are_chat_messages, chat_message
+from giskard.checks.importers._chat_messages import are_chat_messages, chat_message
 from giskard.checks.importers._conversation import to_trace
 from giskard.checks.importers._json import json_or_text
 from giskard.checks.importers._labels import KTO_LABEL, PREFERRED, columns

@@ -21,8 +21,8 @@ from giskard.checks.importers._span_values import (
     nanoseconds,
     structured,
 )
-from giskard.checks.importers._spans import Spans
-from giskard.checks.importers.base import BadRecord, Format, Reading, Record
+from giskard.checks.importers._spans import SpanFormat, Spans
+from giskard.checks.importers.base import BadRecord, Reading, Record
 
 __all__ = ["Langfuse"]
 
@@ -48,7 +48,7 @@ _OLD_USAGE = {
 _LEVEL_OF_ERRORS = "ERROR"
 
 
-class Langfuse(Format):
+class Langfuse(SpanFormat):
     """Observations, traces and scores of Langfuse, in the spelling of its API or of its exports.
 
     A trace gives a turn, and the traces of one session give one conversation.  One file may hold records
@@ -64,25 +64,25 @@ class Langfuse(Format):
         record = cast("dict[str, Any]", value)
         return _is_observation(record) or _is_score(record) or _is_trace(record)
 
-    def read(self, records: Iterator[Record], reading: Reading) -> Iterator[Trace[Any, Any]]:
-        """The conversations, once all records were seen."""
-        spans: Spans = reading.kept.pop(self.name, None) or Spans(self.name, reading)
-        for record in records:
-            try:
-                _read(as_object(record.value), spans, Record(None, record.path, record.line), reading.options.keep_raw)
-            except BadRecord as problem:
-                reading.skip(record, self.name, str(problem))
-            except Exception as error:  # a shape that nobody thought of: the others are read all the same
-                reading.skip(record, self.name, f"{type(error).__name__}: {error}")
-        if reading.more_files:
-            reading.kept[self.name] = spans
-        else:
-            yield from spans.traces()
+    def collecting(self, reading: Reading) -> _Observations:
+        """What takes the records of a load."""
+        return _Observations(Spans(self.name, reading), reading.options.keep_raw)
 
-    def rest(self, reading: Reading) -> Iterator[Trace[Any, Any]]:
-        """The conversations of all files."""
-        spans: Spans = reading.kept.pop(self.name)
-        yield from spans.traces()
+
+class _Observations:
+    """The observations, traces and scores of a load."""
+
+    def __init__(self, spans: Spans, keep_raw: bool) -> None:
+        self._spans = spans
+        self._keep_raw = keep_raw
+
+    def add(self, record: Record) -> None:
+        """What a record holds."""
+        _read(as_object(record.value), self._spans, Record(None, record.path, record.line), self._keep_raw)
+
+    def traces(self) -> Iterator[Trace[Any, Any]]:
+        """The conversations."""
+        yield from self._spans.traces()
 
 
 def _is_observation(record: dict[str, Any]) -> bool:

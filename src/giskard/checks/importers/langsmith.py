@@ -21,8 +21,8 @@ from giskard.checks.importers._span_values import (
     nanoseconds,
     structured,
 )
-from giskard.checks.importers._spans import Spans
-from giskard.checks.importers.base import BadRecord, Format, Reading, Record
+from giskard.checks.importers._spans import SpanFormat, Spans
+from giskard.checks.importers.base import BadRecord, Reading, Record
 
 __all__ = ["LangSmith"]
 
@@ -32,7 +32,7 @@ _THREADS = ("thread_id", "session_id", "conversation_id")
 _DEEPEST = 100  # runs in runs
 
 
-class LangSmith(Format):
+class LangSmith(SpanFormat):
     """Runs of LangSmith, and the feedback on them.
 
     A trace of runs gives a turn, and the traces of one thread give one conversation.
@@ -49,25 +49,9 @@ class LangSmith(Format):
             return bool({"dotted_order", "trace_id", "parent_run_id", "child_runs"} & record.keys())
         return _is_feedback(record)
 
-    def read(self, records: Iterator[Record], reading: Reading) -> Iterator[Trace[Any, Any]]:
-        """The conversations, once all runs were seen."""
-        runs: _Runs = reading.kept.pop(self.name, None) or _Runs(Spans(self.name, reading), reading.options.keep_raw)
-        for record in records:
-            try:
-                runs.add(record)
-            except BadRecord as problem:
-                reading.skip(record, self.name, str(problem))
-            except Exception as error:  # a shape that nobody thought of: the others are read all the same
-                reading.skip(record, self.name, f"{type(error).__name__}: {error}")
-        if reading.more_files:
-            reading.kept[self.name] = runs
-        else:
-            yield from runs.traces()
-
-    def rest(self, reading: Reading) -> Iterator[Trace[Any, Any]]:
-        """The conversations of all files."""
-        runs: _Runs = reading.kept.pop(self.name)
-        yield from runs.traces()
+    def collecting(self, reading: Reading) -> _Runs:
+        """What takes the records of a load."""
+        return _Runs(Spans(self.name, reading), reading.options.keep_raw)
 
 
 class _Runs:

@@ -161,10 +161,8 @@ class OpenAIResponses(StreamedFormat):
         for record in self.joined(records):
             try:
                 over = chains.add(_link(self._exchange_of(record.value), record))
-            except BadRecord as problem:
-                reading.skip(record, self.name, str(problem))
-            except Exception as error:  # a shape that nobody thought of: the others are read all the same
-                reading.skip(record, self.name, f"{type(error).__name__}: {error}")
+            except Exception as error:  # the others are read all the same
+                reading.failed(record, self, error)
             else:
                 yield from self._traces(over, reading)
         yield from self._traces(chains.rest(), reading)
@@ -175,10 +173,8 @@ class OpenAIResponses(StreamedFormat):
             try:
                 source = reading.source(record, self.name)
                 trace = _trace([link.exchange for link in chain], source, reading.options)
-            except BadRecord as problem:
-                reading.skip(record, self.name, str(problem))
             except Exception as error:
-                reading.skip(record, self.name, f"{type(error).__name__}: {error}")
+                reading.failed(record, self, error)
             else:
                 yield trace
 

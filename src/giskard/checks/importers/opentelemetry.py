@@ -12,8 +12,8 @@ from giskard.checks.importers._openinference import from_openinference, is_openi
 from giskard.checks.importers._otlp import Event, RawSpan, plain_event, raw_spans, span_events, trace_data
 from giskard.checks.importers._span import Span
 from giskard.checks.importers._span_values import as_list, as_object
-from giskard.checks.importers._spans import Spans
-from giskard.checks.importers.base import BadRecord, Format, Reading, Record
+from giskard.checks.importers._spans import SpanFormat, Spans
+from giskard.checks.importers.base import BadRecord, Reading, Record
 
 __all__ = ["OpenTelemetry"]
 
@@ -23,7 +23,7 @@ _IDS = (("traceId", "spanId"), ("trace_id", "span_id"))
 _OF_SPANS = ("attributes", "startTimeUnixNano", "start_time_unix_nano", "start_time", "parentSpanId")
 
 
-class OpenTelemetry(Format):
+class OpenTelemetry(SpanFormat):
     """Spans of agents and models: OTLP in JSON, what an SDK prints, exports of Phoenix.
 
     A trace of spans gives a turn; the traces of one session or conversation are the turns of one conversation.
@@ -39,25 +39,9 @@ class OpenTelemetry(Format):
         record = cast("dict[str, Any]", value)
         return trace_data(record) is not None or _is_span(record) or _is_bare(record)
 
-    def read(self, records: Iterator[Record], reading: Reading) -> Iterator[Trace[Any, Any]]:
-        """The conversations that the spans make, once all were seen."""
-        spans: _Collected = reading.kept.pop(self.name, None) or _Collected(Spans(self.name, reading), reading)
-        for record in records:
-            try:
-                spans.add(record)
-            except BadRecord as problem:
-                reading.skip(record, self.name, str(problem))
-            except Exception as error:  # a shape that nobody thought of: the others are read all the same
-                reading.skip(record, self.name, f"{type(error).__name__}: {error}")
-        if reading.more_files:
-            reading.kept[self.name] = spans
-        else:
-            yield from spans.traces()
-
-    def rest(self, reading: Reading) -> Iterator[Trace[Any, Any]]:
-        """The conversations of all files."""
-        spans: _Collected = reading.kept.pop(self.name)
-        yield from spans.traces()
+    def collecting(self, reading: Reading) -> _Collected:
+        """What takes the records of a load."""
+        return _Collected(Spans(self.name, reading), reading)
 
 
 class _Collected:

@@ -239,10 +239,8 @@ def _made(
     """The traces of the rows of a conversation, or nothing and a note why."""
     try:
         traces = list(reader.traces(rows, source))
-    except BadRecord as problem:
-        reading.skip(record, Table.name, str(problem))
-    except Exception as error:  # a shape that nobody thought of: the others are read all the same
-        reading.skip(record, Table.name, f"{type(error).__name__}: {error}")
+    except Exception as error:  # the others are read all the same
+        reading.failed(record, Table, error)
     else:
         yield from traces
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from giskard.checks.core.interaction.trace import Trace
-from giskard.checks.importers._chat import chat_message
+from giskard.checks.importers._chat_messages import chat_message
 from giskard.checks.importers._conversation import to_trace
 from giskard.checks.importers._lenient import dicts, first, known, listed, mapping, number, text, usage_of, within
 from giskard.checks.importers._messages import Message, Result

@@ -7,7 +7,6 @@ left is the HTTP client's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
@@ -33,11 +32,11 @@ from giskard.checks.llm.cost import cost_of
 from giskard.checks.llm.errors import ModelCallError
 from giskard.checks.llm.types import Completion, Message, Role
 from giskard.checks.utils.lazy import asyncio, json
+from giskard.checks.utils.text import EVENT_LINE_END
 
 __all__ = ["open_client", "send"]
 
 _MOST_FORMS: Final = 256
-_LINE_END: Final = re.compile(r"\r\n|\n|\r")  # of a stream of events; a text in it may hold others
 # What the HTTP client says for itself, and what describes the SDK that does not send the request.
 _OWN_HEADERS: Final = ("host", "content-length", "connection", "accept-encoding", "x-stainless-")
 
@@ -204,7 +203,7 @@ def _joined(address: Address, text: str) -> dict[str, Any]:
 
 def _chunks(text: str) -> tuple[list[dict[str, Any]], bool]:
     """The data of a stream, and whether it says that it is at its end."""
-    lines = [line[5:].strip() for line in _LINE_END.split(text) if line.startswith("data:")]
+    lines = [line[5:].strip() for line in EVENT_LINE_END.split(text) if line.startswith("data:")]
     chunks: list[dict[str, Any]] = []
     for number, line in enumerate(lines, 1):
         if line == "[DONE]":

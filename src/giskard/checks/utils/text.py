@@ -9,7 +9,14 @@ from typing import Any
 from giskard.checks.utils.json_safe import describe, json_safe
 from giskard.checks.utils.lazy import json
 
-__all__ = ["cut", "plain_text", "quoted", "short_number", "visible"]
+__all__ = ["EVENT_LINE_END", "INVISIBLE", "cut", "plain_text", "quoted", "short_number", "visible"]
+
+EVENT_LINE_END = re.compile(r"\r\n|\n|\r")
+"""The ends of lines in a stream of server-sent events; JSON may hold what else Python takes for one, such as U+2028."""
+
+INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+")
+"""Characters without a width, which hide a word from whoever searches the text for it."""
+
 
 # What a terminal, a browser or an XML reader obeys, drops or refuses instead of showing it: control characters
 # but line feed and tab, marks that change the direction of the text, characters without a width, line separators
