@@ -58,6 +58,54 @@ TALK = T(
 
 # --- what all of them share --------------------------------------------------------------
 
+
+def test_the_checks_of_one_conversation_share_its_calls_and_give_what_each_gives_by_itself():
+    trace = T([call("search", index=1), call("search", index=1)], None, [call("pay", error="no", index=4)])
+    checks = [
+        ToolCalled(tool="search", times=2),
+        MaxToolCalls(limit=3, per_turn=2),
+        ToolNotCalled(tool="pay", failed=False),
+        MaxToolCalls(tool="pay", limit=0),
+        ToolCalled(tool="search", turn=2),
+        ToolErrors(),
+        ToolCalled(tool="pay", require_recording=True),
+        NoRepeatedCalls(),
+    ]
+    by_itself = [run(check, T([*trace.interactions[0].metadata["tool_calls"]], None, [
+        *trace.interactions[2].metadata["tool_calls"]
+    ])) for check in checks]  # fmt: skip
+    for order in (checks, checks[::-1]):
+        known = dict(zip(map(id, checks), by_itself, strict=True))
+        for check in order:
+            assert run(check, trace) == known[id(check)], check
+    assert [result.status.value for result in by_itself] == [
+        "pass",
+        "pass",
+        "pass",
+        "fail",
+        "fail",
+        "fail",
+        "error",
+        "fail",
+    ]
+
+
+def test_a_conversation_that_goes_on_has_the_new_calls_too():
+    trace = T([call("search")])
+    assert metrics(MaxToolCalls(limit=9), trace) == {"calls": 1}
+    longer = trace.appended(Interaction(inputs="q", outputs="a", metadata={"tool_calls": [call("pay"), call("pay")]}))
+    assert metrics(MaxToolCalls(limit=9), longer) == {"calls": 3}
+    assert metrics(MaxToolCalls(limit=9), trace) == {"calls": 1}
+    assert metrics(MaxToolCalls(limit=9), longer.model_copy(update={"interactions": ()})) != {"calls": 3}
+
+
+def test_what_is_no_call_is_told_by_each_check():
+    trace = T([call("search")], [3])
+    for check in (ToolCalled(tool="search"), MaxToolCalls(limit=9), ToolCalled(tool="search")):
+        assert status(check, trace) == "error"
+    assert status(ToolCalled(tool="search", turn=0), trace) == "pass"  # the other turn is none of its business
+
+
 ALL = [
     ToolCalled(tool="search"),
     ToolNotCalled(tool="delete"),

@@ -81,4 +81,4 @@ def test_time_grows_with_the_length(unit):
         return time.process_time() - start
 
     short = min(seconds(50_000) for _ in range(3))
-    assert seconds(500_000) < 60 * max(short, 0.002)
+    assert min(seconds(500_000) for _ in range(2)) < 60 * max(short, 0.002)

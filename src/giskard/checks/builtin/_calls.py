@@ -11,8 +11,10 @@ from pydantic import Field, StrictInt, model_validator
 from giskard.checks.builtin._shown import shown, type_name
 from giskard.checks.core.check import CodeCheck, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.extraction import compile_path
+from giskard.checks.core.interaction._interactions import Interactions
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
+from giskard.checks.core.models import construct
 from giskard.checks.core.result import CheckStatus, Metric, Verdict
 from giskard.checks.core.tool_calls import AnyCall, BadToolCall, NotedCall, noted_calls, read_call, read_calls
 from giskard.checks.core.types import In, Out, TraceT
@@ -22,6 +24,7 @@ __all__ = [
     "ALL_CALLS",
     "AtLeastZero",
     "Called",
+    "Calls",
     "CallsCheck",
     "KeptCall",
     "Name",
@@ -29,6 +32,7 @@ __all__ = [
     "decided",
     "keep",
     "listed",
+    "metric",
     "one_of",
     "show_call",
     "text_or_lookup",
@@ -97,6 +101,48 @@ class Called(NamedTuple):
         return KeptCall(*keep(self))
 
 
+class Calls(list[Called]):
+    """All calls that a check looks at.  The checks of one conversation share them: they are never changed.
+
+    Attributes
+    ----------
+    unknown_in
+        The first turn that says nothing of tools; None when all do.
+    """
+
+    __slots__ = ("_kept", "unknown_in")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unknown_in: int | None = None
+        self._kept: list[tuple[Any, ...]] | None = None
+
+    def take(self, calls: Sequence[AnyCall], turn: int | None) -> None:
+        """Add the calls of one turn; neighbours of one message, and of one step in it, are of one group."""
+        group = self[-1].group + 1 if self else 0
+        before: AnyCall | None = None
+        for call in calls:
+            if before is not None and (
+                call.message_index is None or call.message_index != before.message_index or call.step != before.step
+            ):
+                group += 1
+            self.append(Called(call, turn, group))
+            before = call
+
+    def kept(self) -> list[tuple[Any, ...]]:
+        """What a `KeptCall` of each is made of."""
+        if self._kept is None:
+            self._kept = list(map(keep, self))
+        return self._kept
+
+    def places(self, some: Sequence[Called]) -> Sequence[int]:
+        """Which of them `some` are."""
+        if not some or some is self:
+            return range(len(some))
+        wanted = set(map(id, some))
+        return [place for place, called in enumerate(self) if id(called) in wanted]
+
+
 def keep(called: Called) -> tuple[int | None, str, Callable[[], Any], str | None]:
     """What `KeptCall` is made of."""
     turn, call = called.turn, called.call
@@ -161,6 +207,11 @@ def turn_noted(called: Called | None) -> dict[str, int]:
     return {} if called is None or called.turn is None else {"turn": called.turn}
 
 
+def metric(name: str, value: float) -> Metric:
+    """`Metric(...)` without validation: each check of calls gives one, and millions of conversations are checked."""
+    return construct(Metric, {"name": name, "value": value})
+
+
 def decided(holds: bool, message: str, details: dict[str, Any], metrics: Sequence[Metric] = ()) -> Verdict:
     """PASS or FAIL."""
     return Verdict(CheckStatus.PASS if holds else CheckStatus.FAIL, message, details, metrics)
@@ -214,7 +265,7 @@ class CallsCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             raise ValueError(f"{name} is about the calls of the turns: leave target_key={self.target_key!r} out, or it")
         return self
 
-    def _calls(self, trace: Any) -> list[Called]:
+    def _calls(self, trace: Any) -> Calls:
         """The calls that the check looks at.
 
         Raises
@@ -228,40 +279,36 @@ class CallsCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         except BadToolCall as error:
             raise NoVerdict(str(error), kind="bad_type", details={"target_key": self.target_key}) from error
 
-    def _of_turns(self, trace: Trace[Any, Any]) -> list[Called]:
+    def _of_turns(self, trace: Trace[Any, Any]) -> Calls:
         turns = trace.interactions
         if not turns:
             raise NoVerdict("the trace has no turns: nothing was done in it", kind="missing_value")
-        chosen: Iterable[tuple[int, Interaction[Any, Any]]] = enumerate(turns)
-        if self.turn is not None:
-            if not -len(turns) <= self.turn < len(turns):
-                raise NoVerdict(f"turn={self.turn}: the trace has {counted(len(turns), 'turn')}", kind="missing_value")
-            chosen = [(self.turn % len(turns), turns[self.turn])]
-        found: list[Called] = []
-        for number, turn in chosen:
-            noted = noted_calls(turn, number)
-            if noted is not None:
-                _add(found, noted, number)
-            elif self.require_recording:
-                raise NoVerdict(
-                    f"trace.interactions[{number}].metadata has no 'tool_calls' (require_recording): whether a tool "
-                    "was called is not known; an empty list says that none was",
-                    kind="missing_value",
-                )
+        if self.turn is None:
+            found = _calls_in(cast("Interactions[Interaction[Any, Any]]", turns))
+        elif -len(turns) <= self.turn < len(turns):
+            found = _calls_of({self.turn % len(turns): turns[self.turn]}.items())
+        else:
+            raise NoVerdict(f"turn={self.turn}: the trace has {counted(len(turns), 'turn')}", kind="missing_value")
+        if self.require_recording and found.unknown_in is not None:
+            raise NoVerdict(
+                f"trace.interactions[{found.unknown_in}].metadata has no 'tool_calls' (require_recording): whether a "
+                "tool was called is not known; an empty list says that none was",
+                kind="missing_value",
+            )
         return found
 
-    def _at_key(self, trace: Any) -> list[Called]:
+    def _at_key(self, trace: Any) -> Calls:
         key = self.target_key
         value: Any = lookup(trace, key)
-        found: list[Called] = []
+        found = Calls()
         if compile_path(key).definite:
             calls = [read_call(cast("Any", value), key)] if isinstance(value, Mapping) else read_calls(value, key)
-            _add(found, calls, None)
+            found.take(calls, None)
             return found
         for index, item in enumerate(value):  # calls, or lists of them
             place = f"match {index} of {key}"
             calls = read_calls(item, place) if isinstance(item, (list, tuple)) else [read_call(item, place)]
-            _add(found, calls, None)
+            found.take(calls, None)
         return found
 
 
@@ -277,13 +324,22 @@ def _has_usual_calls(trace: Any) -> bool:
     return vars(owner)["tool_calls"] is _USUAL and "tool_calls" not in (trace.__pydantic_extra__ or ())
 
 
-def _add(found: list[Called], calls: Sequence[AnyCall], turn: int | None) -> None:
-    """Add the calls of one turn; neighbours of one message, and of one step in it, are of one group."""
-    group = found[-1].group + 1 if found else 0
-    for index, call in enumerate(calls):
-        before = calls[index - 1] if index else None
-        if before is not None and (
-            call.message_index is None or call.message_index != before.message_index or call.step != before.step
-        ):
-            group += 1
-        found.append(Called(call, turn, group))
+def _calls_in(turns: Interactions[Interaction[Any, Any]]) -> Calls:
+    """The calls of all turns, looked up once for all checks of the conversation."""
+    try:
+        return turns.calls
+    except AttributeError:
+        turns.calls = found = _calls_of(enumerate(turns))
+        return found
+
+
+def _calls_of(turns: Iterable[tuple[int, Interaction[Any, Any]]]) -> Calls:
+    """The calls of these turns, each given with its number."""
+    found = Calls()
+    for number, turn in turns:
+        noted = noted_calls(turn, number)
+        if noted:
+            found.take(noted, number)
+        elif noted is None and found.unknown_in is None:
+            found.unknown_in = number
+    return found

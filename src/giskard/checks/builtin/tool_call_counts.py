@@ -13,6 +13,7 @@ from giskard.checks.builtin._calls import (
     ALL_CALLS,
     AtLeastZero,
     Called,
+    Calls,
     CallsCheck,
     KeptCall,
     Name,
@@ -20,6 +21,7 @@ from giskard.checks.builtin._calls import (
     decided,
     keep,
     listed,
+    metric,
     one_of,
     show_call,
     text_or_lookup,
@@ -30,7 +32,7 @@ from giskard.checks.builtin._compare import Incomparable, values_equal
 from giskard.checks.builtin._regex import compile_pattern, find
 from giskard.checks.builtin._shown import shown
 from giskard.checks.core.check import Check, JSONPathStr, NoVerdict
-from giskard.checks.core.result import CheckStatus, Metric, Verdict
+from giskard.checks.core.result import CheckStatus, Verdict
 from giskard.checks.core.tool_calls import NotedCall
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.utils.deferred import settled
@@ -94,7 +96,7 @@ class MaxToolCalls(_CountedCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
         """PASS when there are at most so many calls, else FAIL."""
         name, calls = self._counted(trace)
         what = "call" if name is None else f"call of {name}"
-        metrics = [Metric(name="calls", value=len(calls))]
+        metrics = [metric("calls", len(calls))]
         total = f"{counted(len(calls), 'call')}{'' if name is None else f' of {name}'}"
         problems: list[str] = []
         over: Called | None = None  # the call that a reader wants to see
@@ -105,7 +107,7 @@ class MaxToolCalls(_CountedCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
             turns = Counter(called.turn for called in calls)
             busiest = max(turns, key=turns.__getitem__, default=None)
             most = turns[busiest]
-            metrics.append(Metric(name="most_calls_in_a_turn", value=most))
+            metrics.append(metric("most_calls_in_a_turn", most))
             if busiest is not None and most > self.per_turn:
                 own = [called for called in calls if called.turn == busiest]
                 over = own[self.per_turn]
@@ -116,7 +118,8 @@ class MaxToolCalls(_CountedCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
         if problems:
             details = {"calls": [called.noted for called in calls], **turn_noted(over)}
             return decided(False, "; ".join(problems), details, metrics)
-        return Verdict(CheckStatus.PASS, metrics=metrics, found=(total, list(map(keep, calls))))
+        kept = calls.kept() if isinstance(calls, Calls) else list(map(keep, calls))
+        return Verdict(CheckStatus.PASS, metrics=metrics, found=(total, kept))
 
     @classmethod
     def passed(cls, values: Mapping[str, Any], found: Any) -> tuple[str, dict[str, Any]]:
@@ -167,7 +170,7 @@ class NoRepeatedCalls(_CountedCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
         series = self._series(kept)
         repeats = [1 + sum(map(self._is_a_repeat, same, same[1:])) for same in series]
         most = max(repeats, default=1) - 1
-        metrics = [Metric(name="repeats", value=most)]
+        metrics = [metric("repeats", most)]
         details: dict[str, Any] = {"repeats": most, "calls": [called.noted for called in calls]}
         if most <= self.max_repeats:
             allowed = "" if most == 0 else f", at most {counted(self.max_repeats, 'time')} were allowed"
@@ -317,7 +320,7 @@ class ToolErrors(_CountedCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
                 kind="missing_value",
                 details=noted,
             )
-        metrics = [Metric(name="errors", value=len(failed))]
+        metrics = [metric("errors", len(failed))]
         details: dict[str, Any] = {
             "errors": [
                 called.noted if called.call.error is not None else {**called.noted, "result": failure}
@@ -336,7 +339,7 @@ class ToolErrors(_CountedCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
             problems.append(f"at most {most} may fail")
         if calls:
             share = len(failed) / len(calls)
-            metrics.append(Metric(name="error_share", value=share))
+            metrics.append(metric("error_share", share))
             if self.max_share is not None and share > self.max_share:
                 problems.append(f"at most {self.max_share:.1%} may fail, and {share:.1%} did")
         if not problems:

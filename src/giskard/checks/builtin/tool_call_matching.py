@@ -9,8 +9,15 @@ from pydantic import BeforeValidator, model_validator
 
 from giskard.checks.builtin._call_diff import call_diff, first_blamed, lines_of
 from giskard.checks.builtin._call_matching import fits, longest_prefix, same_in_order
-from giskard.checks.builtin._call_patterns import MATCHES, ArgumentMatch, CallPattern, Values, check_arguments
-from giskard.checks.builtin._calls import Called, CallsCheck, Name, counted, decided, listed, one_of, turn_noted
+from giskard.checks.builtin._call_patterns import (
+    MATCHES,
+    NAMES_ONLY,
+    ArgumentMatch,
+    CallPattern,
+    Values,
+    check_arguments,
+)
+from giskard.checks.builtin._calls import Called, CallsCheck, Name, counted, decided, listed, metric, one_of, turn_noted
 from giskard.checks.builtin._shown import shown, type_name
 from giskard.checks.core.check import Check, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.models import did_you_mean
@@ -72,11 +79,11 @@ class ToolCallOrder(CallsCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             "found": [called.noted for called in found],
             "calls": [called.noted for called in calls],
         }
-        metrics = [Metric(name="in_order", value=done)]
+        metrics = [metric("in_order", done)]
         wanted = ", ".join(tools) or "no call"
         made = f"the calls: {listed(calls)}" if calls else "no tool was called"
         if self.exact:
-            patterns = [CallPattern(name, None, "subset", _NAMES_ONLY) for name in tools]
+            patterns = [CallPattern(name, None, "subset", NAMES_ONLY) for name in tools]
             if same_in_order(patterns, calls):
                 return decided(True, f"called in this order: {wanted}", details, metrics)
             details |= turn_noted(_first_other(tools, calls))
@@ -109,7 +116,6 @@ def _first_other(tools: Sequence[str], calls: Sequence[Called]) -> Called | None
     return calls[-1] if calls else None
 
 
-_NAMES_ONLY: Final = Values()
 _OWN_KEYS: Final = {"name", "arguments", "match"}
 # What a recorded call holds beside; it is not compared.
 _RECORDED: Final = {
@@ -282,4 +288,4 @@ class ToolCallsMatch(CallsCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
 
     def _metrics(self, figures: Mapping[str, int]) -> list[Metric]:
         allowed = "unexpected" if self.mode == "superset" else None  # others may be there: they are nobody's mistake
-        return [Metric(name=name, value=value) for name, value in figures.items() if name != allowed]
+        return [metric(name, value) for name, value in figures.items() if name != allowed]

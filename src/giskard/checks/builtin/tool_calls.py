@@ -6,21 +6,22 @@ import copy
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import starmap
-from typing import Annotated, Any, Generic, Self
+from typing import Annotated, Any, Generic, Self, cast
 
 from pydantic import PlainValidator, model_validator
 
-from giskard.checks.builtin._call_patterns import ArgumentMatch, CallPattern, Values, check_arguments
+from giskard.checks.builtin._call_patterns import NAMES_ONLY, ArgumentMatch, CallPattern, Values, check_arguments
 from giskard.checks.builtin._calls import (
     AtLeastZero,
     Called,
+    Calls,
     CallsCheck,
     KeptCall,
     Name,
     counted,
     decided,
-    keep,
     listed,
+    metric,
     one_of,
     text_or_lookup,
     turn_noted,
@@ -28,7 +29,7 @@ from giskard.checks.builtin._calls import (
 from giskard.checks.builtin._shown import shown, type_name
 from giskard.checks.builtin.fn import is_numpy_bool
 from giskard.checks.core.check import Check, JSONPathStr, NoVerdict, lookup
-from giskard.checks.core.result import CheckStatus, Metric, Verdict
+from giskard.checks.core.result import CheckStatus, Verdict
 from giskard.checks.core.tool_calls import AnyCall, whole_call
 from giskard.checks.core.types import In, Out, TraceT
 from giskard.checks.core.usage import ToolCall
@@ -83,9 +84,7 @@ class _CertainCalls(CallsCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             return self._awaited(answers, found, calls, pattern)
         return self._judged(self._chosen(found, answers), calls, pattern)
 
-    async def _awaited(
-        self, answers: list[Any], found: list[Called], calls: list[Called], pattern: CallPattern
-    ) -> Verdict:
+    async def _awaited(self, answers: list[Any], found: list[Called], calls: Calls, pattern: CallPattern) -> Verdict:
         settled = [await answer if inspect.isawaitable(answer) else answer for answer in answers]
         return self._judged(self._chosen(found, settled), calls, pattern)
 
@@ -107,7 +106,8 @@ class _CertainCalls(CallsCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             except ValueError as error:
                 raise NoVerdict(str(error), kind="bad_type", details={"arguments_key": self.arguments_key}) from error
         name = text_or_lookup(trace, self.tool, self.tool_key, "tool_key")
-        return CallPattern(name, arguments, self.match, Values(self.normalization_form))
+        values = NAMES_ONLY if arguments is None else Values(self.normalization_form)
+        return CallPattern(name, arguments, self.match, values)
 
     def _is_meant(self, call: AnyCall, pattern: CallPattern) -> bool:
         if pattern.name is not None and pattern.name != call.name:  # what most calls are
@@ -116,27 +116,29 @@ class _CertainCalls(CallsCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
             return False
         return pattern.matches(call)
 
-    def _judged(self, found: list[Called], calls: list[Called], pattern: CallPattern) -> Verdict:
+    def _judged(self, found: list[Called], calls: Calls, pattern: CallPattern) -> Verdict:
         raise NotImplementedError
-
-    def _meant(self, pattern: CallPattern) -> str:
-        """The calls that are meant, in words."""
-        name = _ANY if pattern.name is None else pattern.name
-        with_what = {"subset": "with", "exact": "with exactly", "schema": "by the schema", "regex": "matching"}
-        parts = [name]
-        if pattern.arguments is not None:
-            parts.append(f"{with_what[pattern.match]} {shown(pattern.arguments)}")
-        if self.predicate is not None:
-            name = getattr(self.predicate, "__name__", None) or shown(self.predicate)
-            parts.append(f"for which {name} is True")
-        if self.failed is not None:
-            parts.append("(calls that failed)" if self.failed else "(calls that did not fail)")
-        return " ".join(parts)
 
 
 def _own(call: ToolCall) -> ToolCall:
     """A call that its reader cannot change for the others."""
     return call if is_safe(call.arguments) and is_safe(call.result) else copy.deepcopy(call)
+
+
+_WITH = {"subset": "with", "exact": "with exactly", "schema": "by the schema", "regex": "matching"}
+
+
+def _meant(values: Mapping[str, Any], pattern: CallPattern) -> str:
+    """The calls that are meant, in words; `values` are the fields of the check."""
+    parts = [_ANY if pattern.name is None else pattern.name]
+    if pattern.arguments is not None:
+        parts.append(f"{_WITH[pattern.match]} {shown(pattern.arguments)}")
+    predicate, failed = values["predicate"], values["failed"]
+    if predicate is not None:
+        parts.append(f"for which {getattr(predicate, '__name__', None) or shown(predicate)} is True")
+    if failed is not None:
+        parts.append("(calls that failed)" if failed else "(calls that did not fail)")
+    return " ".join(parts)
 
 
 def _times(meant: str, count: int) -> str:
@@ -151,12 +153,10 @@ def _details(found: Sequence[Called | KeptCall], calls: Sequence[Called | KeptCa
     return {"found": [called.noted for called in found], "calls": [called.noted for called in calls]}
 
 
-def _passed(meant: str, found: Sequence[Called], calls: Sequence[Called]) -> Verdict:
+def _passed(pattern: CallPattern, found: Sequence[Called], calls: Calls) -> Verdict:
     """A PASS with the number of calls that were found."""
-    kept = {id(called): keep(called) for called in calls}  # those that were found are among them
-    told = (meant, [kept[id(called)] for called in found], list(kept.values()))
-    metrics = [Metric(name="calls", value=len(found))]
-    return Verdict(CheckStatus.PASS, metrics=metrics, found=told)
+    metrics = [metric("calls", len(found))]
+    return Verdict(CheckStatus.PASS, metrics=metrics, found=(pattern, calls.places(found), calls.kept()))
 
 
 @Check.register("tool_called")
@@ -231,28 +231,30 @@ arguments.item: 'card' instead of 'loan'
         low = 1 if self.min_times is None else self.min_times
         return (min(low, self.max_times) if self.min_times is None and self.max_times == 0 else low), self.max_times
 
-    def _judged(self, found: list[Called], calls: list[Called], pattern: CallPattern) -> Verdict:
+    def _judged(self, found: list[Called], calls: Calls, pattern: CallPattern) -> Verdict:
         low, high = self._bounds()
         count = len(found)
-        meant = self._meant(pattern)
         if low <= count and (high is None or count <= high):
-            return _passed(meant, found, calls)
+            return _passed(pattern, found, calls)
+        meant = _meant(vars(self), pattern)
         wanted = f"exactly {low}" if low == high else f"at least {low}" if count < low else f"at most {high}"
         near = self._near(calls, pattern) if count < low else []
         said = f": {listed(found)}" if count >= low else f"; {_told(near, pattern) or _made(calls)}"
         message = f"{_times(meant, count)}, expected {wanted}{said}"
         shown_one = found[high] if high is not None and count > high else next(iter(near or found), None)
         details = {**_details(found, calls), **turn_noted(shown_one)}
-        return decided(False, message, details, [Metric(name="calls", value=count)])
+        return decided(False, message, details, [metric("calls", count)])
 
     @classmethod
     def passed(cls, values: Mapping[str, Any], found: Any) -> tuple[str, dict[str, Any]]:
         """How often it was called, and the calls."""
-        meant, (those, calls) = found[0], (list(starmap(KeptCall, kept)) for kept in found[1:])
-        message = _times(meant, len(those))
+        pattern, places, kept = found
+        calls = list(starmap(KeptCall, kept))
+        those = [calls[place] for place in cast("Sequence[int]", places)]
+        message = _times(_meant(values, pattern), len(those))
         return f"{message}: {listed(those)}" if those else message, _details(those, calls)
 
-    def _near(self, calls: list[Called], pattern: CallPattern) -> list[Called]:
+    def _near(self, calls: Calls, pattern: CallPattern) -> list[Called]:
         """The calls of this tool with other arguments, the nearest first."""
         near = [called for called in calls if called.call.name == pattern.name and not pattern.matches(called.call)]
         return sorted(near, key=lambda called: pattern.distance(called.call))
@@ -291,16 +293,15 @@ class ToolNotCalled(_CertainCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
     'block_card was not called; no tool was called'
     """
 
-    def _judged(self, found: list[Called], calls: list[Called], pattern: CallPattern) -> Verdict:
-        meant = self._meant(pattern)
+    def _judged(self, found: list[Called], calls: Calls, pattern: CallPattern) -> Verdict:
         if not found:
             self._check_readable(calls, pattern)
-            return _passed(meant, found, calls)
-        message = f"{_times(meant, len(found))}: {listed(found)}"
+            return _passed(pattern, found, calls)
+        message = f"{_times(_meant(vars(self), pattern), len(found))}: {listed(found)}"
         details = {**_details(found, calls), **turn_noted(found[0])}
-        return decided(False, message, details, [Metric(name="calls", value=len(found))])
+        return decided(False, message, details, [metric("calls", len(found))])
 
-    def _check_readable(self, calls: list[Called], pattern: CallPattern) -> None:
+    def _check_readable(self, calls: Calls, pattern: CallPattern) -> None:
         """Refuse to say that no call had these arguments when those of one cannot be read."""
         if pattern.arguments is None:
             return
@@ -318,7 +319,7 @@ class ToolNotCalled(_CertainCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
     @classmethod
     def passed(cls, values: Mapping[str, Any], found: Any) -> tuple[str, dict[str, Any]]:
         """What was called instead."""
-        meant, calls = found[0], list(starmap(KeptCall, found[2]))
+        meant, calls = _meant(values, found[0]), list(starmap(KeptCall, found[2]))
         if not calls:
             message = "no tool was called" if meant == _ANY else f"{meant} was not called; no tool was called"
         else:

@@ -34,6 +34,7 @@ _ROW = frozenset({"messages", "tools", "functions", "parallel_tool_calls"})
 _MESSAGE = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 _SPEAKERS = frozenset({"system", "developer", "user", "assistant", "tool"})
 _TEXTS = frozenset({str, type(None)})
+_NO_CALLS: Sequence[NotedCall] = ()
 
 
 def is_plain_row(value: Any) -> bool:
@@ -194,7 +195,6 @@ class _Metadata(Deferred):
         incomplete: bool,
         failures: Mapping[str, str],
     ) -> None:
-        super().__init__()
         self.chat = chat
         self.first = first
         self.last = last
@@ -232,6 +232,8 @@ class _Metadata(Deferred):
     def glance(self, name: str) -> Any:
         """The ``tool_calls``, and whether the turn is ``incomplete``."""
         if name == "tool_calls":
+            if not self.calls:
+                return _NO_CALLS
             return [_Call(call, place, self, number) for number, (call, place) in enumerate(self.calls)]
         return self.incomplete if name == "incomplete" else None
 
@@ -239,14 +241,13 @@ class _Metadata(Deferred):
 class _Call(NotedCall):
     """A call of which nothing is read before it is asked for."""
 
-    __slots__ = ("_given", "_metadata", "_number")
+    __slots__ = ("_call", "_metadata", "_number")
 
     def __init__(self, call: dict[str, Any], place: int, metadata: _Metadata, number: int) -> None:
-        function = call["function"]
-        self.name = function["name"]
+        self.name = call["function"]["name"]
         self.id: str = call["id"]
         self.message_index = place
-        self._given = function.get("arguments")
+        self._call = call
         self._metadata = metadata
         self._number = number
 
@@ -258,7 +259,7 @@ class _Call(NotedCall):
     @property
     def arguments(self) -> Any:
         """As those of a `ToolCall`."""
-        return _arguments(self._given)
+        return _arguments(self._call["function"].get("arguments"))
 
     @property
     def error(self) -> str | None:
@@ -270,7 +271,8 @@ class _Call(NotedCall):
 
     def kept(self, turn: int | None) -> tuple[int | None, str, Callable[[], Any], str | None]:
         """What a result keeps of the call."""
-        return turn, self.name, partial(_arguments, self._given), self.error
+        given = self._call["function"].get("arguments")
+        return turn, self.name, partial(_arguments, given), self.error
 
 
 def _arguments(given: Any) -> Any:

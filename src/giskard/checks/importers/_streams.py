@@ -19,6 +19,7 @@ __all__ = ["Piece", "StreamedFormat", "events_in", "joined_texts"]
 _MOST_OPEN = 1000
 # Where a logger puts a piece.
 _WRAPPERS = ("data", "chunk", "event", "payload")
+_NO_WRAPPER = frozenset(_WRAPPERS).isdisjoint
 
 
 def events_in(text: str) -> list[Any] | None:
@@ -85,6 +86,8 @@ class StreamedFormat(RecordFormat):
         piece = self.piece(record)
         if piece is not None:
             return record, piece
+        if _NO_WRAPPER(record):  # as most: millions are asked
+            return None
         for name in _WRAPPERS:
             inner = mapping(record.get(name))
             piece = self.piece(inner)

@@ -7,8 +7,6 @@ from typing import Any, cast
 
 __all__ = ["Deferred", "settled"]
 
-_UNKNOWN: Any = object()
-
 
 class Deferred:
     """Stands in the storage of a model for a value that is worked out when it is first read.
@@ -17,10 +15,7 @@ class Deferred:
     is: the same each time, since two threads may ask at once.
     """
 
-    __slots__ = ("_value",)
-
-    def __init__(self) -> None:
-        self._value = _UNKNOWN
+    __slots__ = ("_value",)  # not there before it is known
 
     def make(self) -> Any:
         """The value."""
@@ -36,9 +31,11 @@ class Deferred:
     @property
     def value(self) -> Any:
         """The value, worked out once."""
-        value = self._value
-        if value is _UNKNOWN:
-            value = self._value = self.make()
+        try:
+            return self._value
+        except AttributeError:
+            pass  # `make` is called out here: what goes wrong in it has no other cause
+        value = self._value = self.make()
         return value
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -24,9 +24,15 @@ class Interactions(Sequence[T], Generic[T]):
 
     A trace with one turn more shares the storage of the trace before it, which still ends where it
     ended: appending costs the same at any length.
+
+    Attributes
+    ----------
+    calls
+        What a check worked out of the calls of tools in these turns, for the checks after it; not there before.
     """
 
-    __slots__ = ("_items", "_length")
+    __slots__ = ("_items", "_length", "calls")
+    calls: Any
     _plain_when_saved: ClassVar[bool] = True  # tells utils.codec to write it as a list
 
     def __init__(self, items: Iterable[T] = ()) -> None:
