@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from giskard.checks.core import late
 from giskard.checks.core.models import SCHEMA_VERSION
@@ -20,6 +20,9 @@ class Document(BaseModel):
 
     What writes them is on higher floors: see `giskard.checks.export`.
     """
+
+    # As all others: the first class that is built makes pydantic look for its plugins in all installed packages.
+    model_config = ConfigDict(defer_build=True)
 
     def _texts(self) -> list[bytes]:
         """The parts of the JSON text, written at less cost than pydantic's."""
