@@ -44,6 +44,7 @@ __all__ = [
     "is_row",
     "is_set",
     "kinds_of",
+    "same_leaf",
     "values_equal",
 ]
 
@@ -257,13 +258,13 @@ def _pair_values(
         return f"the key {missing!r} is missing"
     if _bools(one) != _bools(other):
         return "one has a bool as a key where the other has a number"
-    pairs = [(value, other[name], (trail, name)) for name, value in one.items() if not _same_leaf(value, other[name])]
+    pairs = [(value, other[name], (trail, name)) for name, value in one.items() if not same_leaf(value, other[name])]
     # The last one pushed is looked at first: differences are found in the order of the data.
     pending.extend(reversed(pairs))
     return None
 
 
-def _same_leaf(one: object, other: object) -> bool:
+def same_leaf(one: object, other: object) -> bool:
     """Whether both are plain texts, numbers or None, and equal: most values are, and need no second look."""
     kind = type(one)
     return kind is type(other) and kind in SCALARS and one == other
@@ -281,7 +282,7 @@ def _pair_items(
     pairs = [
         (left, right, (trail, index))
         for index, (left, right) in enumerate(zip(one, other, strict=True))
-        if not _same_leaf(left, right)
+        if not same_leaf(left, right)
     ]
     pending.extend(reversed(pairs))
     return None

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, cast, get_
 from pydantic import model_validator
 
 from giskard.checks.builtin._closeness import CompareOptions, RelativeToleranceField, ToleranceField
-from giskard.checks.builtin._compare import Difference, Incomparable, find_difference
+from giskard.checks.builtin._compare import Difference, Incomparable, find_difference, same_leaf
 from giskard.checks.builtin._order import compare_order
 from giskard.checks.builtin._shown import json_path, shown, type_name
 from giskard.checks.core.check import Check, CodeCheck, JSONPathStr, NoVerdict, lookup
@@ -204,6 +204,8 @@ class Equals(ComparisonCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
     _phrases = ("equals", "does not equal the expected", "equal")
 
     def _problem(self, actual: Any, expected: Any) -> str | None:
+        if same_leaf(actual, expected):
+            return None
         difference = find_difference(actual, expected, self._options())
         return None if difference is None else _described(difference)
 

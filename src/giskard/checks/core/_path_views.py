@@ -11,9 +11,9 @@ import inspect
 import sys
 import types
 from collections import UserString
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pydantic import AliasChoices, BaseModel
 
@@ -282,16 +282,20 @@ _CONTAINERS: Final[tuple[tuple[type[Any], View], ...]] = (
 )
 
 
-def walk(value: object, steps: Iterable[str | int]) -> Any:
+# `dict` and `type` for the type checker, of any values: a cast costs as much as the look-up that it is for.
+_Dict: type[Any] = dict
+_type_of: Callable[[object], type[Any]] = type
+
+
+def walk(value: Any, steps: Iterable[str | int]) -> Any:
     """Follow names and indices from `value`; ABSENT as soon as there is nothing."""
     for step in steps:
-        if type(step) is str:
-            if isinstance(value, dict):
-                value = cast("dict[str, object]", value).get(step, ABSENT)
-            else:
-                value = view_of(type(value)).get(value, step)
+        if isinstance(step, int):
+            value = view_of(_type_of(value)).at(value, step)
+        elif isinstance(value, _Dict):
+            value = value.get(step, ABSENT)
         else:
-            value = view_of(type(value)).at(value, cast("int", step))
+            value = view_of(_type_of(value)).get(value, step)
         if value is ABSENT:
             return ABSENT
     return value

@@ -243,12 +243,14 @@ def validate_checks(value: Any) -> list[Check]:
     ValueError
         When it is anything else than a list of checks.
     """
-    if type(value) is not list and (
-        isinstance(value, (str, bytes, dict, BaseModel)) or not isinstance(value, Sequence)
-    ):
-        raise ValueError(f"expected a list of checks, got {type(cast('Any', value)).__name__}: {value!r:.200}")
+    if _type_of(value) not in _LISTS and not _is_row(value):
+        raise ValueError(f"expected a list of checks, got {_type_of(value).__name__}: {value!r:.200}")
     # A look into the ancestors: pydantic's isinstance costs ten times as much.
-    return [it if Check in it.__class__.__mro__ else _validate_check(it) for it in cast("Sequence[Any]", value)]
+    return [it if Check in type(it).__mro__ else _validate_one(it) for it in value]
+
+
+def _is_row(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, BaseModel))
 
 
 def _no_check(item: object) -> ValueError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from time import perf_counter
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from giskard.checks.core.attempt import cancellations
 from giskard.checks.core.check import Check, CodeCheck, NoVerdict
@@ -45,6 +45,9 @@ __all__ = [
 
 _NOBODY = Observers()
 _NOWHERE: Mapping[str, Any] = {}
+# Looked up once: members of an enum and methods of a class cost as much as a comparison that a check makes.
+_PASS: Final = CheckStatus.PASS
+_RUN_BY_CODE: Final[Any] = CodeCheck.run
 
 
 class RunOptions(NamedTuple):
@@ -168,10 +171,10 @@ async def run_checks(
         start = perf_counter()
         try:
             found: Any
-            if check.__class__.run is CodeCheck.run and check.timeout is None:
-                found = _verdict(cast("CodeCheck", check), trace, options)
-                if found.__class__ is not Verdict:
-                    found = await _settled(cast("CodeCheck", check), found, check_id, options, start)
+            if type(check).run is _RUN_BY_CODE and check.timeout is None:
+                found = _verdict(check, trace, options)
+                if type(found) is not Verdict:
+                    found = await _settled(check, found, check_id, options, start)
             else:
                 found = await run_check(check, trace, check_id, options)
         except BaseException:
@@ -179,14 +182,15 @@ async def run_checks(
                 _notify("check_ended", check, check_id, options, event)
             raise
         if isinstance(found, Verdict):
-            into.add(found, check, check_id, start)
+            now = into.add(found, check, check_id, start)
         else:
+            now = None
             into.add_result(found)
         if watched:
             _notify("check_ended", check, check_id, options, event, result=into.result(-1))
-        if found.status is not CheckStatus.PASS:
+        if found.status is not _PASS:
             all_pass = False
-        if is_due():
+        if is_due(now):
             await pause()
     return all_pass
 
@@ -210,7 +214,7 @@ def _notify(
     options.observers.notify(RunEvent(kind=kind, **where))
 
 
-def _verdict(check: CodeCheck, trace: Trace, options: RunOptions) -> Any:
+def _verdict(check: Any, trace: Trace, options: RunOptions) -> Any:
     """What a check that code decides gives at once, or something to wait for: the hot path."""
     __tracebackhide__ = True
     try:
@@ -225,7 +229,7 @@ def _verdict(check: CodeCheck, trace: Trace, options: RunOptions) -> Any:
 
 
 async def _settled(
-    check: CodeCheck, verdict: Any, check_id: str, options: RunOptions, start: float
+    check: Check, verdict: Any, check_id: str, options: RunOptions, start: float
 ) -> Verdict | CheckResult:
     """What a check gave that is no `Verdict`: waited for, when it can be; a `CheckResult` it may be too."""
     try:
@@ -291,29 +295,29 @@ async def run_test_case(name: str | None, trace: Trace, checks: Sequence[Check],
     start = start_of_run()
     results = Findings()
     ids = identities(checks)
-    error: TestCaseError | None = None
     try:
-        await run_checks(checks, ids, trace, options, results)
+        all_pass = await run_checks(checks, ids, trace, options, results)
     except BaseException as stopped:
         if must_stop(stopped):
             done = results.count()
             for check, check_id in zip(checks[done:], ids[done:], strict=True):
                 results.add_result(skipped(check, check_id))
-            stopped.partial_result = _case_result(  # type: ignore[attr-defined]
-                (name, trace), results, cancelled(), options, start
-            )
+            partial = _case_result(name, trace, results, options, start, error=cancelled())
+            partial.keep_conversation(trace)
+            stopped.partial_result = partial  # type: ignore[attr-defined]
         raise
-    if options.strict and not any_verdict(results.statuses()):
-        error = nothing_was_checked()
-    return _case_result((name, trace), results, error, options, start)
+    error = nothing_was_checked() if options.strict and not any_verdict(results.statuses()) else None
+    result = _case_result(name, trace, results, options, start, error=error)
+    if not all_pass or error is not None:
+        result.keep_conversation(trace)
+    return result
 
 
 def _case_result(
-    case: tuple[str | None, Trace], results: Findings, error: TestCaseError | None, options: RunOptions, start: float
+    name: str | None, trace: Trace, results: Findings, options: RunOptions, start: float, *, error: TestCaseError | None
 ) -> TestCaseResult:
-    name, trace = case
     clock = clock_since(start)
-    result = construct(
+    return construct(
         TestCaseResult,
         {
             "results": results,
@@ -326,5 +330,3 @@ def _case_result(
             "recorded_at": recorded_at(annotations) if (annotations := trace.annotations) else None,
         },
     )
-    result.keep_conversation(trace)
-    return result

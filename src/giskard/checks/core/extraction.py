@@ -23,7 +23,7 @@ from pydantic import AfterValidator, BaseModel
 from giskard.checks.core._path_views import ABSENT, view_of, walk
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import did_you_mean
-from giskard.checks.utils.deferred import settled
+from giskard.checks.utils.deferred import Deferred, settled
 from giskard.checks.utils.frozen import type_name, view
 from giskard.checks.utils.plain import SCALARS, record_items, to_plain
 
@@ -78,9 +78,8 @@ class Path:
     _steps: tuple[str | int, ...] = field(compare=False, repr=False)
     _query: Query | None = field(compare=False, repr=False)
     _no_match: NoMatch = field(compare=False, repr=False)
-    # Of `trace.last.<field>` and `trace.interactions[<turn>].<field>`: the turn (None: the last),
-    # the field, and what comes after it.
-    _turn: int | None = field(default=None, compare=False, repr=False)
+    # Of `trace.last.<field>` and `trace.interactions[<turn>].<field>`: the turn, the field, and what comes after it.
+    _turn: int = field(default=-1, compare=False, repr=False)
     _field: str | None = field(default=None, compare=False, repr=False)
     _rest: tuple[str | int, ...] = field(default=(), compare=False, repr=False)
 
@@ -170,8 +169,10 @@ class Path:
             # descriptors.  What is not there as expected takes the long way.
             try:
                 turns = trace.__dict__["interactions"]
-                turn = turns[-1 if self._turn is None else self._turn]
-                found = settled(turn.__dict__, self._field)
+                stored = turns[self._turn].__dict__
+                found = stored[self._field]
+                if isinstance(found, Deferred):
+                    found = settled(stored, self._field)
             except (AttributeError, IndexError, KeyError):
                 pass
             else:
@@ -254,9 +255,9 @@ def compile_path(key: str) -> Path:
     PathSyntaxError
         When `key` is not such a path.
     """
-    if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise PathSyntaxError(f"{key!r} is not a path: {_EXPECTED}")
-    return _compiled(key)
+    if isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return _compiled(key)
+    raise PathSyntaxError(f"{key!r} is not a path: {_EXPECTED}")
 
 
 # ASCII names after dots and whole indices: no escapes, nothing that another reading could be given to.
@@ -306,7 +307,7 @@ def _short_way(steps: tuple[str | int, ...]) -> dict[str, Any]:
     """The turn, the field and the rest of a path into a field of a turn; else nothing."""
     match steps:
         case ("last", str(name), *rest) if not name.startswith("_"):
-            return {"_turn": None, "_field": name, "_rest": tuple(rest)}
+            return {"_turn": -1, "_field": name, "_rest": tuple(rest)}
         case ("interactions", int(turn), str(name), *rest) if not name.startswith("_"):
             return {"_turn": turn, "_field": name, "_rest": tuple(rest)}
         case _:

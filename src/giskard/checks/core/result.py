@@ -302,10 +302,13 @@ class _LoadedTrace(Trace, frozen=True):
     model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
 
+_Trace: type[Any] = Trace  # for the type checker: of any inputs and outputs
+
+
 def load_trace(value: Any, handler: Callable[[Any], Any] = Trace.model_validate) -> Any:
     """A trace, also of a type that is not known here: its computed fields are kept as they were."""
-    if isinstance(value, Trace):
-        return cast("Trace", value)
+    if isinstance(value, _Trace):
+        return value
     trace = handler(value)
     if type(trace) is Trace and isinstance(value, dict):
         further = {k: v for k, v in cast("dict[str, Any]", value).items() if k not in {*Trace.model_fields, "last"}}

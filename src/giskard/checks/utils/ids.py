@@ -8,13 +8,30 @@ from collections.abc import Iterable
 
 __all__ = ["new_id", "stable_ids"]
 
-_START = os.urandom(6).hex()
+_RANDOM = os.urandom(6).hex()
 _count = itertools.count(1)
+
+
+def _start() -> str:
+    return f"{_RANDOM}-{os.getpid():x}-"
+
+
+# A process is asked for its number once: a suite asks for very many ids.
+_starts_with = _start()
+
+
+def _start_again() -> None:
+    global _starts_with  # noqa: PLW0603
+    _starts_with = _start()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where no process is a copy of another one
+    os.register_at_fork(after_in_child=_start_again)
 
 
 def new_id() -> str:
     """A text that no other call, in any process, gives."""
-    return f"{_START}-{os.getpid():x}-{next(_count):x}"
+    return f"{_starts_with}{next(_count):x}"
 
 
 def stable_ids(names: Iterable[str]) -> list[str]:

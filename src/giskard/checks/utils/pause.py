@@ -17,9 +17,9 @@ _SECONDS = 0.01
 _due = 0.0
 
 
-def is_due() -> bool:
-    """Whether the last pause is long enough ago."""
-    return perf_counter() >= _due
+def is_due(now: float | None = None) -> bool:
+    """Whether the last pause is long enough ago; `now` is a reading of ``perf_counter`` that is there already."""
+    return (perf_counter() if now is None else now) >= _due
 
 
 async def pause() -> None:

@@ -42,6 +42,7 @@ _EMPTY = FrozenDict()
 _TURNS = frozenset({Interaction})
 _GIVEN = {"interactions"}
 
+_List: type[Any] = list  # for the type checker: of any items
 _new = object.__new__
 _set = object.__setattr__
 
@@ -51,7 +52,7 @@ def _no_turns() -> FrozenList:
 
 
 def _are_turns(value: Any) -> bool:
-    return type(value) is list and _TURNS.issuperset(map(type, cast("list[Any]", value)))
+    return type(value) is _List and _TURNS.issuperset(map(type, value))
 
 
 def _with_its_class(turn: Interaction | None) -> Any:
@@ -89,9 +90,9 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
         __tracebackhide__ = True
         if unnamed:
             refuse_unnamed(type(self), unnamed)
-        if type(self) is Trace and len(fields) == 1 and _are_turns(turns := cast("Any", fields.get("interactions"))):
+        if type(self) is Trace and len(fields) == 1 and _are_turns(fields.get("interactions")):
             # What the validator would do, at a third of its cost: most traces are made like this.
-            settle(self, {"interactions": FrozenList(turns), "annotations": _EMPTY}, _GIVEN)
+            settle(self, {"interactions": FrozenList(fields["interactions"]), "annotations": _EMPTY}, _GIVEN)
             return
         known = _names_of(type(self))
         if not known >= fields.keys():
