@@ -105,8 +105,7 @@ def _turns(chat: _Chat, start: int) -> list[Interaction] | None:  # noqa: PLR091
     calls: list[tuple[Any, int]] = []
     failures: dict[str, str] = {}  # what failed, by the id of the call
     is_open = begun = False
-    for place in range(start, len(messages)):
-        message = messages[place]
+    for place, message in enumerate(messages[start:], start):
         if _type_of(message) is not dict:
             return None
         role, content, size = message.get("role"), message.get("content"), len(message)
@@ -115,10 +114,9 @@ def _turns(chat: _Chat, start: int) -> list[Interaction] | None:  # noqa: PLR091
             if size == 2 and _type_of(content) is str:
                 answer = content
             elif size == 3 and (_type_of(content) is str or content is None):
-                found = _calls(message.get("tool_calls"), place)
-                if found is None:
+                if not _are_calls(message.get("tool_calls")):
                     return None
-                calls += found
+                calls += [(call, place) for call in message["tool_calls"]]
                 answer = None
             else:
                 return None
@@ -130,7 +128,7 @@ def _turns(chat: _Chat, start: int) -> list[Interaction] | None:  # noqa: PLR091
                 if not asks:
                     continue
             if begun:
-                known = _Metadata(chat, first, place, calls, incomplete=answer is None, failures=failures)
+                known = _Metadata(chat, first, place, calls, failures, incomplete=answer is None)
                 turns.append(record(inputs, answer, known))
                 first, inputs, answer, calls, failures, begun = place, None, None, [], {}, False
             is_open = True
@@ -143,7 +141,7 @@ def _turns(chat: _Chat, start: int) -> list[Interaction] | None:  # noqa: PLR091
         else:
             return None
     if is_open:
-        known = _Metadata(chat, first, len(messages), calls, incomplete=answer is None, failures=failures)
+        known = _Metadata(chat, first, len(messages), calls, failures, incomplete=answer is None)
         turns.append(record(inputs, answer, known))
     return turns
 
@@ -154,10 +152,10 @@ def _is_result(message: dict[str, Any], content: Any, size: int) -> bool:
     return size == 3 or (size == 4 and _type_of(message.get("name")) is str)
 
 
-def _calls(given: Any, place: int) -> list[tuple[Any, int]] | None:
-    """The calls of a message, each with its place; None when one of them is written in another way."""
+def _are_calls(given: Any) -> bool:
+    """Whether these are calls as most are written."""
     if _type_of(given) is not list or not given:
-        return None
+        return False
     for call in given:
         function: Any = call.get("function") if _type_of(call) is dict else None
         if (
@@ -166,8 +164,8 @@ def _calls(given: Any, place: int) -> list[tuple[Any, int]] | None:
             or _type_of(call_id := call.get("id")) is not str
             or not (name and call_id)
         ):
-            return None
-    return [(call, place) for call in given]
+            return False
+    return True
 
 
 class _Metadata(Deferred):
@@ -191,9 +189,9 @@ class _Metadata(Deferred):
         first: int,
         last: int,
         calls: Sequence[tuple[Any, int]],
+        failures: Mapping[str, str],
         *,
         incomplete: bool,
-        failures: Mapping[str, str],
     ) -> None:
         self.chat = chat
         self.first = first
