@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
-from giskard.checks.core.check_result import CheckResult, Verdict, counted, worded
+from giskard.checks.core.check_result import CheckResult, CheckStatus, Metric, Verdict, counted, worded
 from giskard.checks.core.types import MISSING
 
-__all__ = ["Findings", "complete_result"]
+__all__ = ["Findings", "Passed", "complete_result", "make_result"]
 
 _WIDTH: Final = len(Verdict._fields) + 5
 _VALUES: Final = len(Verdict._fields) + 1  # where in a row the configuration stands
+_PASS: Final = CheckStatus.PASS
+_FAIL: Final = CheckStatus.FAIL
 _NO_FINDING: Final = (None,) * (_WIDTH - 1)
+
+
+class Passed(NamedTuple):
+    """What there is to tell of a check that passed, in a line."""
+
+    name: str
+    message: str | None
+    metrics: Sequence[Metric]
 
 
 class Findings(list[Any]):
@@ -49,17 +59,39 @@ class Findings(list[Any]):
 
     def results(self) -> list[CheckResult]:
         """What each check found."""
-        return [make_result(self[first : first + _WIDTH]) for first in range(0, len(self), _WIDTH)]
+        return list(map(make_result, self.rows()))
+
+    def rows(self) -> Iterator[list[Any]]:
+        """What is kept of each check, for `make_result`."""
+        for first in range(0, len(self), _WIDTH):
+            yield self[first : first + _WIDTH]
 
     def statuses(self) -> list[str]:
         """The status of each, as it counts: a failed check that only warns counts as passed."""
         return [
-            counted(status.status, status.severity) if values is None else counted(status, values["severity"])
+            counted(status.status, status.severity)
+            if values is None
+            else status  # most of them: a run asks this of very many
+            if status is not _FAIL
+            else counted(status, values["severity"])
             for status, values in zip(self[::_WIDTH], self[_VALUES::_WIDTH], strict=True)
         ]
 
+    def outlines(self) -> Iterator[CheckResult | Passed]:
+        """What there is to tell of each check, in a line."""
+        return map(_outline, self.rows())
+
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (self.results(),)
+
+
+def _outline(row: Sequence[Any]) -> CheckResult | Passed:
+    status, message, details, metrics, _, _, found, kind, values, *_ = row
+    if status is not _PASS or kind is None:
+        return make_result(row)
+    if found is not MISSING:
+        message, _ = worded(kind, values, found, message, details)
+    return Passed(str(values["name"] or kind.kind or kind.__name__), message, metrics)
 
 
 def make_result(row: Sequence[Any]) -> CheckResult:

@@ -38,6 +38,8 @@ def recorded_at(annotations: Mapping[str, Any]) -> str | None:
 
     Of a conversation that went on from a recording it is the place of that one.
     """
+    if not annotations:
+        return None
     for known in (annotations, annotations.get("recorded")):
         source = cast("Mapping[str, Any]", known).get("source") if isinstance(known, Mapping) else None
         path = cast("Mapping[str, Any]", source).get("path") if isinstance(source, Mapping) else None

@@ -44,7 +44,7 @@ from giskard.checks.core.check_result import (
 )
 from giskard.checks.core.document import Document
 from giskard.checks.core.error_kinds import ErrorKind
-from giskard.checks.core.findings import Findings
+from giskard.checks.core.findings import Findings, Passed
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import construct, read_result
 from giskard.checks.core.timing import Timing, TimingField, milliseconds
@@ -219,6 +219,11 @@ class TestCaseResult(Document, Outcome):
         if type(found) is Findings:
             return found.statuses()
         return [counted(values["status"], values["severity"]) for values in map(vars, found)]
+
+    def outlines(self) -> Iterable[CheckResult | Passed]:
+        """What there is to tell of each check in a line: its result, or, of one that passed, as much of it."""
+        found: Any = self.__dict__["results"]
+        return found.outlines() if type(found) is Findings else found
 
     @property
     def conversation(self) -> Trace | None:

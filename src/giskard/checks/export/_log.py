@@ -7,6 +7,7 @@ from typing import Any
 
 from giskard.checks.core.assertions import expects_it, told_of
 from giskard.checks.core.call_lines import lines_of_calls
+from giskard.checks.core.findings import Passed
 from giskard.checks.core.places import sections
 from giskard.checks.core.result import CheckResult, ScenarioResult, TestCaseResult
 from giskard.checks.export._results import Member
@@ -56,10 +57,12 @@ def _compared(check: CheckResult) -> Iterator[str]:
             yield f"{label} {cut(quoted(check.details[key]), _VALUE)}"
 
 
-def log_of_check(check: CheckResult) -> str:
+def log_of_check(check: CheckResult | Passed) -> str:
     """A check's state and reason."""
-    state = _STATES[check.status]
-    if check.status == "pass":
+    state = _STATES["pass" if isinstance(check, Passed) else check.status]
+    if isinstance(check, Passed):
+        lines = [f"{state} {check.name}: {check.message}" if check.message else f"{state} {check.name}"]
+    elif check.status == "pass":
         lines = [f"{state} {reason_of(check)}"]
     else:
         warning = " (warning)" if check.failed and check.severity == "warning" else ""
@@ -88,7 +91,7 @@ def log_of_member(member: Member) -> str:
         parts.append(f"\nstep {number} of {len(steps)}: {_STATES[status]}")
         if step.error is not None:
             parts.append(f"  ERROR {step.error.summary()}")
-        parts += [f"  {log_of_check(check)}".replace("\n", "\n  ") for check in step.results]
+        parts += [f"  {log_of_check(check)}".replace("\n", "\n  ") for check in step.outlines()]
     if not steps:
         parts += _turns(turns, 0, len(turns))
     return "\n".join(parts)
