@@ -33,8 +33,8 @@ from giskard.checks import (
     Trace,
     Usage,
 )
-from giskard.checks.core.timing import clock_data
-from giskard.checks.export._result_json import result_text, result_texts
+from giskard.checks.core.timing import start_text
+from giskard.checks.export._result_json import _COUNTS, result_text, result_texts, timing_text
 
 
 def by_pydantic(result: BaseModel) -> dict[str, Any]:
@@ -43,6 +43,10 @@ def by_pydantic(result: BaseModel) -> dict[str, Any]:
 
 def by_hand(result: ScenarioResult | TestCaseResult) -> dict[str, Any]:
     return json.loads(result_text(result))
+
+
+def same_text(result: ScenarioResult | TestCaseResult) -> bool:
+    return result_text(result) == BaseModel.model_dump_json(result)
 
 
 Point = namedtuple("Point", "x y")
@@ -135,14 +139,54 @@ def scenario_with(outputs: Any, details: Any = None) -> ScenarioResult:
 @given(outputs=VALUES, details=VALUES)
 def test_whatever_a_result_holds(outputs: Any, details: Any) -> None:
     result = scenario_with(outputs, details)
-    assert by_hand(result) == by_pydantic(result)
-    assert by_hand(result.steps[0]) == by_pydantic(result.steps[0])
+    for _ in range(2):
+        assert same_text(result)
+        assert same_text(result.steps[0])
+        assert len(result.steps[0].results) == 1  # from now on they are objects
 
 
 @pytest.mark.parametrize("value", ODD, ids=lambda value: type(value).__name__)
 def test_whatever_odd_thing_a_result_holds(value: Any) -> None:
     result = scenario_with({"value": value}, [value])
-    assert by_hand(result) == by_pydantic(result)
+    assert same_text(result)
+    assert same_text(scenario_with(value, value))
+
+
+@settings(deadline=None)
+@given(name=st.text(min_size=1), text=st.text(), expected=VALUES, description=st.none() | st.text())
+def test_whatever_checks_that_pass_are_made_of(name: str, text: str, expected: Any, description: str | None) -> None:
+    checks = [
+        StringMatching(name=name, keyword="\u00e9", text=f"{text} \u00e9 {text}", description=description),
+        Equals(expected_value=expected, severity="warning"),
+        Equals(name=name, expected_value=text, target_key="trace.last.inputs"),
+    ]
+    scenario = Scenario(name, tags=["a:b"]).interact(text, expected)
+    result = scenario.check(checks[0]).check(checks[1]).check(checks[2]).run_sync(return_exception=True)
+    for _ in range(2):
+        assert same_text(result)
+        assert len(result.steps[0].results) == 3
+
+
+def test_what_a_check_says_of_itself_stands_where_pydantic_has_it() -> None:
+    def check(trace: Trace) -> CheckResult:
+        return CheckResult.success("yes", {"check_name": "mine", "duration_ms": 5, "x": 1})
+
+    class Own(Equals):
+        @classmethod
+        def passed(cls, values: Any, found: Any) -> Any:
+            return 5, {"check_kind": "mine", "x": 1}
+
+    result = Scenario("s").interact("in", 1).check(FnCheck(fn=check)).check(Own(expected_value=1)).run_sync()
+    assert same_text(result)
+
+
+def test_a_value_more_is_left_to_pydantic() -> None:
+    result = Scenario("s").interact("in", "out").check(StringMatching(keyword="out")).run_sync()
+    for part in (result, result.steps[0], result.steps[0].results[0]):
+        vars(part)["new"] = 1
+        text = result_text(result)
+        assert text == BaseModel.model_dump_json(result)
+        del vars(part)["new"]
 
 
 def test_a_member_of_an_enum_is_no_text_as_a_key() -> None:
@@ -182,9 +226,9 @@ def kinds_of_results() -> Suite:
 def test_every_kind_of_result() -> None:
     result = kinds_of_results().run_sync(return_exception=True, verbose=False)
     texts, statuses = result_texts(result.results)
-    assert [json.loads(text) for text in texts] == [by_pydantic(one) for one in result.results]
+    assert texts == [BaseModel.model_dump_json(one) for one in result.results]
     assert statuses == [one.status for one in result.results]
-    assert json.loads(result.model_dump_json()) == {"schema_version": "1.0", **by_pydantic(result)}
+    assert result.model_dump_json() == '{"schema_version":"1.0",' + BaseModel.model_dump_json(result)[1:]
     for one in result.results:
         assert list(json.loads(one.model_dump_json())) == ["schema_version", *by_pydantic(one)]
 
@@ -207,8 +251,9 @@ def test_results_that_were_loaded() -> None:
 @given(st.floats(0, 2e9), st.floats(0, 100), st.none() | st.floats(0, 1))
 def test_the_start_is_written_as_datetime_has_it(start: float, seconds: float, first_chunk: float | None) -> None:
     clock = (start, seconds, first_chunk)
-    assert clock_data(clock) == Timing.of(clock).dump()
-    assert clock_data(clock[:2]) == Timing.of(clock[:2]).dump()
+    assert start_text(start) == Timing.of(clock).dump()["started_at"]
+    assert json.loads(timing_text(clock)) == Timing.of(clock).dump()
+    assert timing_text(clock[:2]) == timing_text(Timing.of(clock[:2]))
 
 
 def test_a_trace_of_ones_own_is_written_by_its_class() -> None:
@@ -263,6 +308,8 @@ def test_each_field_is_known_to_what_writes_it() -> None:
     assert list(CheckResult.model_fields) == check.split()
     assert list(TestCaseResult.model_fields) == case.split()
     assert list(ScenarioResult.model_fields) == f"{attempt} {scenario}".split()
+    for kind, count in _COUNTS.items():
+        assert len(kind.model_fields) == count
 
 
 def test_common_results_are_not_left_to_pydantic(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,7 +318,7 @@ def test_common_results_are_not_left_to_pydantic(monkeypatch: pytest.MonkeyPatch
 
     result = scenario_with({"a": [1, 2.5, None, True, {"b": "\u2603"}]}, {"set": {1}, "nan": math.nan})
     monkeypatch.setattr(BaseModel, "model_dump_json", refuse)
-    assert b"scenario_name" in result_text(result)
+    assert "scenario_name" in result_text(result)
 
 
 def test_options_of_pydantic_count() -> None:

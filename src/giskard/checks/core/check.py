@@ -137,7 +137,11 @@ class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
         spec: dict[str, Any] = {}
         for name, none_counts in _demands(cls):
             value = values[name]
-            if type(value) not in _SCALARS and not (value is None and none_counts):
+            if value is None:
+                if none_counts:
+                    spec[name] = None
+                continue
+            if type(value) not in _SCALARS:
                 try:
                     value = _spec_of(value)
                 except Exception:  # an object that answers every question with an error

@@ -24,7 +24,7 @@ class Document(BaseModel):
     # As all others: the first class that is built makes pydantic look for its plugins in all installed packages.
     model_config = ConfigDict(defer_build=True)
 
-    def _texts(self) -> list[bytes]:
+    def _parts(self) -> list[str]:
         """The parts of the JSON text, written at less cost than pydantic's."""
         return [late.resolve_late("result_text")(self)]
 
@@ -37,9 +37,9 @@ class Document(BaseModel):
         """As pydantic's, with ``schema_version`` first."""
         if not options.keys() <= {"indent"}:
             return self._by_pydantic(options)
-        texts = self._texts()
-        texts[0] = texts[0].replace(b"{", _MARK, 1)
-        text = b"".join(texts).decode()
+        parts = self._parts()
+        parts[0] = parts[0].replace("{", _MARK, 1)
+        text = "".join(parts)
         indent = options.get("indent")
         return text if indent is None else json.dumps(json.loads(text), ensure_ascii=False, indent=indent)
 
@@ -78,7 +78,7 @@ class Document(BaseModel):
         return late.resolve_late("hub")(self)
 
 
-_MARK = f'{{"schema_version":"{SCHEMA_VERSION}",'.encode()
+_MARK = f'{{"schema_version":"{SCHEMA_VERSION}",'
 
 
 def _is_marked(options: Mapping[str, Any]) -> bool:

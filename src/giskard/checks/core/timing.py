@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field, GetCoreSchemaHandler, PlainSerializer
 from pydantic_core import CoreSchema, core_schema
 
-__all__ = ["Clock", "Timing", "TimingField", "TimingOf", "clock_data", "clock_since", "milliseconds", "start_of_run"]
+__all__ = ["Clock", "Timing", "TimingField", "TimingOf", "clock_since", "milliseconds", "start_of_run", "start_text"]
 
 # A reading of `time.perf_counter` at the start, the seconds it took, and, of what streamed, those to the first chunk:
 # what a result keeps while it stays in its process.  The garbage collector need not look into it.
@@ -120,22 +120,19 @@ start_of_run = _wall.look
 """A reading of `time.perf_counter`, for what starts now; it also keeps the wall clock right."""
 
 
-def clock_data(clock: Clock) -> dict[str, Any]:
-    """What `Timing.of` would dump."""
+def start_text(reading: float) -> str:
+    """What `Timing.of` would dump as the start, for a reading of this process's clock."""
     global _second  # noqa: PLW0603
-    moment = _wall.time_of(clock[0])
-    second = int(moment)
+    moment = _wall.time_of(reading)
+    second, text = _second
+    if not second <= moment < second + 1:
+        second = int(moment)
+        text = datetime.fromtimestamp(second, UTC).isoformat()[:19]
+        _second = second, text
     micros = round((moment - second) * 1_000_000)  # half to even, as datetime has it
-    if micros == 1_000_000:
-        second, micros = second + 1, 0
-    known = _second
-    if known[0] != second:
-        known = _second = second, datetime.fromtimestamp(second, UTC).isoformat()[:19]
-    return {
-        "started_at": f"{known[1]}.{micros:06d}+00:00" if micros else f"{known[1]}+00:00",
-        "seconds": clock[1],
-        "time_to_first_chunk": clock[2] if len(clock) == 3 else None,
-    }
+    if 0 < micros < 1_000_000:
+        return f"{text}.{micros:06d}+00:00"
+    return datetime.fromtimestamp(moment, UTC).isoformat()
 
 
 # The second that was written last, since 1970, and its text: what happens close together is written together.

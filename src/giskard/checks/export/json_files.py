@@ -11,7 +11,15 @@ from pydantic_core import to_json
 
 from giskard.checks.core.models import SCHEMA_VERSION
 from giskard.checks.core.result import ScenarioResult, TestCaseResult
-from giskard.checks.export._result_json import attempt_data, case_data, data_text, result_text
+from giskard.checks.export._result_json import (
+    ResultWriter,
+    atom_text,
+    checked,
+    data_text,
+    result_text,
+    timing_text,
+    trace_text,
+)
 from giskard.checks.export._results import AnyResult, Member, SuiteView, as_suite, refuse_other
 from giskard.checks.utils.files import write_atomically
 from giskard.checks.utils.json_safe import json_safe
@@ -71,24 +79,24 @@ def to_json_lines(result: AnyResult, path: str | os.PathLike[str] | None = None)
     OSError
         When the file cannot be written.
     """
-    suite = as_suite(result)
-    text = b"".join(line for member in suite.members for line in _lines(suite, member)).decode()
+    suite, writer = as_suite(result), ResultWriter()
+    text = "".join([line for member in suite.members for line in _lines(suite, member, writer)])
     if path is not None:
         write_atomically(path, text)
     return text
 
 
-def _lines(suite: SuiteView, member: Member) -> Iterator[bytes]:
+def _lines(suite: SuiteView, member: Member, writer: ResultWriter) -> Iterator[str]:
     scenario = member.scenario
     attempts: list[Any] = [member.source] if scenario is None else scenario.attempts
-    head = {"schema_version": SCHEMA_VERSION, "suite_name": suite.name, **_identity(member)}
+    identity = {"schema_version": SCHEMA_VERSION, "suite_name": suite.name, **_identity(member)}
     for trial, attempt in enumerate(attempts, 1):
-        found = {"trial": trial, "status": attempt.status.value}
+        head = {**identity, "trial": trial, "status": attempt.status.value}
         try:
-            line = data_text({**head, **found, **_found(attempt)})
+            line = checked(f"{data_text(head)[:-1]},{_found(attempt, writer)}}}")
         except Exception:  # one broken object must not cost the results of all others
-            line = to_json(json_safe({**head, **found, **_of(attempt, json.loads(result_text(attempt)))}))
-        yield line + b"\n"
+            line = to_json(json_safe({**head, **_found_data(attempt)})).decode()
+        yield f"{line}\n"
 
 
 def _identity(member: Member) -> dict[str, Any]:
@@ -104,17 +112,27 @@ def _identity(member: Member) -> dict[str, Any]:
     }
 
 
-# What of an attempt stands in a line beside its identity, in this order.
+def _found(attempt: Any, writer: ResultWriter) -> str:
+    """What an attempt found, or a test case, as the inner part of a JSON object: `_FOUND` in their order."""
+    fields = attempt.__dict__
+    if isinstance(attempt, TestCaseResult):
+        steps, trace, conversation = f"[{writer.case(attempt)[0]}]", "null", "null"
+    else:
+        steps, _ = writer.steps(fields["steps"])
+        trace, conversation = trace_text(fields["final_trace"]), atom_text(fields["conversation_id"])
+    return (
+        f'"steps":{steps},"final_trace":{trace},"conversation_id":{conversation},'
+        f'"duration_ms":{atom_text(fields["duration_ms"])},"timing":{timing_text(fields["timing"])}'
+    )
+
+
+# What of an attempt stands in a line beside its identity.
 _FOUND = ("steps", "final_trace", "conversation_id", "duration_ms", "timing")
 
 
-def _found(attempt: Any) -> dict[str, Any]:
-    return _of(attempt, case_data(attempt) if isinstance(attempt, TestCaseResult) else attempt_data(attempt))
-
-
-def _of(attempt: Any, data: dict[str, Any]) -> dict[str, Any]:
-    """What of the data of an attempt, or of a test case, stands in its line."""
-    if not isinstance(attempt, TestCaseResult):
-        return {name: data[name] for name in _FOUND}
-    found = {"steps": [data], "final_trace": None, "conversation_id": None}
-    return {**found, "duration_ms": attempt.duration_ms, "timing": data["timing"]}
+def _found_data(attempt: Any) -> dict[str, Any]:
+    """What `_found` writes, as JSON data."""
+    data = json.loads(result_text(attempt))
+    if isinstance(attempt, TestCaseResult):
+        data = {**data, "steps": [data], "final_trace": None, "conversation_id": None}
+    return {name: data[name] for name in _FOUND}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Generic, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, computed_field, model_validator
+from pydantic_core import to_json
 
 from giskard.checks.core import late
 from giskard.checks.core.assertions import assertion, bracketed, causes, lines_of_run, named, shortened, tally
@@ -23,7 +24,6 @@ from giskard.checks.core.timing import Timing, TimingField, clock_since, millise
 from giskard.checks.core.types import MISSING, In, Out
 from giskard.checks.scenarios._suite_run import SuiteRun
 from giskard.checks.settings import get_settings
-from giskard.checks.utils.lazy import json
 
 __all__ = ["GroupStats", "GroupedSuiteResult", "Suite", "SuiteResult"]
 
@@ -216,13 +216,13 @@ class SuiteResult(Document, Outcome):
         most = get_settings().max_reported_failures
         late.resolve_late("report")(self, console, group_by=group_by, max_failures=most)
 
-    def _texts(self) -> list[bytes]:
-        texts: list[bytes] | None = None
+    def _parts(self) -> list[str]:
+        texts: list[str] | None = None
         statuses: list[str] = []
         if type(self) is SuiteResult:
             texts, statuses = late.resolve_late("result_texts")(self.results)
         if texts is None:
-            return [BaseModel.model_dump_json(self).encode()]
+            return [BaseModel.model_dump_json(self)]
         passed, failed, errored, skipped = map(statuses.count, ("pass", "fail", "error", "skip"))
         counted = len(statuses) - skipped
         computed = {
@@ -234,7 +234,8 @@ class SuiteResult(Document, Outcome):
             "pass_rate": passed / counted if counted else None,
         }
         rest = BaseModel.model_dump_json(self, exclude={"results", *computed})
-        return [b'{"results":[', b",".join(texts), f"],{rest[1:-1]},{json.dumps(computed)[1:]}".encode()]
+        parts = [part for text in texts for part in (",", text)]  # joined once, as a whole: it may be large
+        return ['{"results":[', *parts[1:], f"],{rest[1:-1]},{to_json(computed)[1:].decode()}"]
 
     def __repr_args__(self) -> Any:
         # What libraries that lay a repr out are given; rich is one.

@@ -73,13 +73,15 @@ def utf8(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def json_safe(value: Any) -> Any:
+def json_safe(value: Any, depth: int = 0) -> Any:
     """`value` as JSON data: the same where it is JSON already, models as plain data, the rest as tagged text.
 
     Parameters
     ----------
     value
         Any object, also cyclic, deep or broken ones.
+    depth
+        How many levels it lies deep in what is written as a whole.
 
     Returns
     -------
@@ -87,10 +89,10 @@ def json_safe(value: Any) -> Any:
         dict, list, str, int, finite float, bool or None; objects of other types as
         ``{"$type": "module.Class", "$text": "its repr"}``.
     """
-    return _safe(value, 0, set())
+    return _safe(value, depth, set())
 
 
-def json_data(value: Any) -> Any:
+def json_data(value: Any, depth: int = 0) -> Any:
     """What `json_safe` gives: `value` itself where it is such data already, in plain dicts and lists.
 
     Only its texts and numbers are not looked at; see `holds_odd_numbers`.
@@ -100,9 +102,9 @@ def json_data(value: Any) -> Any:
         return value
     try:
         data = _plain(value, 0) if kind is FrozenDict or kind is FrozenList else value
-        return data if _is_data(data, 0) else json_safe(value)
+        return data if _is_data(data, 0) else json_safe(value, depth)
     except RecursionError:
-        return json_safe(value)
+        return json_safe(value, depth)
 
 
 def holds_odd_numbers(text: bytes) -> bool:
