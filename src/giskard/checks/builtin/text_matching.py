@@ -70,7 +70,7 @@ class StringMatching(TextCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
                     details={"text": text, "keyword": keyword},
                 )
         if self._contains(text, keyword):
-            return passed_with(text if keyword is self.keyword else (text, keyword))
+            return passed_with(text if self.keyword_key is None else (text, keyword))
         how = "" if self.case_sensitive else ", in whatever letter case"
         message = f"the text does not contain {shown(keyword)}{how}: {shown(text)}"
         return Verdict(CheckStatus.FAIL, message, {"text": text, "keyword": keyword})

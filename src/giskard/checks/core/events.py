@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -64,24 +63,18 @@ class RunObserver(Protocol):
         ...
 
 
-class Observers:
+class Observers(tuple[RunObserver, ...]):
     """The observers of a run, as one; false when there are none."""
 
-    __slots__ = ("_observers",)
-
-    def __init__(self, observers: Sequence[RunObserver] = ()) -> None:
-        self._observers = tuple(observers)
-
-    def __bool__(self) -> bool:
-        return bool(self._observers)
+    __slots__ = ()
 
     def and_also(self, observer: RunObserver) -> Observers:
         """These and one more."""
-        return Observers((*self._observers, observer))
+        return Observers((*self, observer))
 
     def notify(self, event: RunEvent) -> None:
         """Tell all of them."""
-        for observer in self._observers:
+        for observer in self:
             try:
                 observer.notify(event)
             except KeyboardInterrupt:

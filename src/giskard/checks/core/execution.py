@@ -165,13 +165,14 @@ async def run_checks(
     __tracebackhide__ = True
     all_pass = True
     watched = bool(options.observers)
+    check: Any
     for check, check_id in zip(checks, ids):  # noqa: B905 - of one length by construction
         if watched:
             _notify("check_started", check, check_id, options, event)
         start = perf_counter()
         try:
             found: Any
-            if type(check).run is _RUN_BY_CODE and check.timeout is None:
+            if check.__class__.run is _RUN_BY_CODE and check.timeout is None:
                 found = _verdict(check, trace, options)
                 if type(found) is not Verdict:
                     found = await _settled(check, found, check_id, options, start)

@@ -23,7 +23,7 @@ from pydantic import AfterValidator, BaseModel
 from giskard.checks.core._path_views import ABSENT, view_of, walk
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import did_you_mean
-from giskard.checks.utils.deferred import Deferred, settled
+from giskard.checks.utils.deferred import settled
 from giskard.checks.utils.frozen import type_name, view
 from giskard.checks.utils.plain import SCALARS, record_items, to_plain
 
@@ -171,7 +171,7 @@ class Path:
                 turns = trace.__dict__["interactions"]
                 stored = turns[self._turn].__dict__
                 found = stored[self._field]
-                if isinstance(found, Deferred):
+                if type(found) is not str:  # most are texts, which are there already
                     found = settled(stored, self._field)
             except (AttributeError, IndexError, KeyError):
                 pass

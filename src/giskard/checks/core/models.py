@@ -62,7 +62,7 @@ def construct(cls: type[ModelT], values: dict[str, Any]) -> ModelT:
     """
     names = _field_names.get(cls)
     if names is None:
-        names = _field_names[cls] = set(cls.model_fields)
+        names = _field_names[cls] = set(cls.__pydantic_fields__)
     self = _new(cls)
     settle(self, values, names)
     return self

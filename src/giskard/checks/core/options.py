@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
 from giskard.checks.core.types import MISSING
 
-__all__ = ["GivenTarget", "Seconds", "check_options", "positive_seconds", "valid_target"]
+__all__ = ["GivenTarget", "Seconds", "check_options", "positive_int", "positive_seconds", "valid_target"]
 
 
 def check_options(
@@ -32,8 +32,8 @@ def check_options(
     valid_target(target)
     if not isinstance(parallel, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - people write a number
         raise TypeError(f"parallel is {parallel!r}, expected True or False; how many at once is max_concurrency")
-    _positive_int("multiple_runs", multiple_runs, "the scenario's own")
-    _positive_int("max_concurrency", max_concurrency, "no limit")
+    positive_int("multiple_runs", multiple_runs, "the scenario's own")
+    positive_int("max_concurrency", max_concurrency, "no limit")
     if timeout is not None:
         positive_seconds(timeout)
 
@@ -51,13 +51,15 @@ def valid_target(target: Any, name: str = "target") -> Any:
     TypeError
         When it is.
     """
-    called = inspect.iscoroutine(target) or inspect.isasyncgen(target) or inspect.isgenerator(target)
-    if not called:
+    if not isinstance(target, _CALLED):
         return target
     function, kind = target.__name__, type(target).__name__
-    if inspect.iscoroutine(target):
+    if isinstance(target, CoroutineType):
         target.close()  # it was never awaited, and is not meant to be
     raise TypeError(f"{name} is the {kind} of {function}(…): pass the function itself, not its call: {name}={function}")
+
+
+_CALLED: tuple[type[Any], ...] = (CoroutineType, AsyncGeneratorType, GeneratorType)
 
 
 def positive_seconds(value: Any) -> float:
@@ -75,7 +77,14 @@ def positive_seconds(value: Any) -> float:
     return value
 
 
-def _positive_int(name: str, value: Any, none: str) -> None:
+def positive_int(name: str, value: Any, none: str) -> None:
+    """Refuse a `value` of the option `name` that is no positive whole number; None stands for `none`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming the option, its value, and what was expected.
+    """
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int):

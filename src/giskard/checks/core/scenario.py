@@ -17,7 +17,7 @@ from giskard.checks.core.interaction.interact import Interact
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import SavedModel
-from giskard.checks.core.options import GivenTarget, Seconds, check_options
+from giskard.checks.core.options import GivenTarget, Seconds, positive_int, valid_target
 from giskard.checks.core.result import ScenarioResult
 from giskard.checks.core.scenario_execution import Targets, run_scenario
 from giskard.checks.core.types import MISSING, In, Out, TraceT
@@ -214,7 +214,7 @@ class Scenario(SavedModel, Generic[In, Out, TraceT]):
             When an option is none that a run can have; nothing was started then.
         """
         __tracebackhide__ = True
-        check_options(target=target, multiple_runs=multiple_runs)
+        valid_target(target)
         options = RunOptions.of_a_new_run(return_exception, strict, observers)
         targets = Targets(target=target, factory=target_factory)
         with WorkerPool(1) as pool:
@@ -233,9 +233,9 @@ class Scenario(SavedModel, Generic[In, Out, TraceT]):
     ) -> InContext[ScenarioResult[TraceT]]:
         """Run it as a part of a larger run, in a copy of the current context."""
         if targets.target is MISSING and targets.factory is None:
-            targets = targets._replace(target=self.target, factory=self.target_factory)
+            targets = Targets(self.target, self.target_factory, targets.deadline)
         runs = self.multiple_runs if multiple_runs is None else multiple_runs
-        check_options(multiple_runs=runs)
+        positive_int("multiple_runs", runs, "the scenario's own")
         coroutine = run_scenario(
             self, targets, options, pool, scenario_id=scenario_id or self.id or self.name, multiple_runs=runs
         )

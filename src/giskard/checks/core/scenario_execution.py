@@ -241,6 +241,7 @@ class _Run:
     async def _run_steps(self) -> None:
         __tracebackhide__ = True
         first = 0
+        some_look_before = Check.any_looks_before
         self._step_turns = count_turns(self.trace)
         for step in self.scenario.steps:
             self._step_start = perf_counter()
@@ -250,7 +251,7 @@ class _Run:
             checks = step.checks
             ids = self.ids[first : first + len(checks)]
             first += len(checks)
-            if Check.any_looks_before:
+            if some_look_before:
                 await look_before(checks, self.trace)
             for item in step.interacts:
                 # The turn that it is, or makes of plain values; None when there is something to call.
@@ -306,9 +307,9 @@ class _Run:
         self.options.observers.notify(RunEvent(kind=kind, **event))
 
     def _step_result(self, error: TestCaseError | None) -> TestCaseResult:
-        turns, before = count_turns(self.trace), self._step_turns
-        self._step_turns = turns
         clock: Clock = clock_since(self._step_start)
+        before = self._step_turns
+        turns = self._step_turns = count_turns(self.trace)
         first_chunk = self.attempt.first_chunk
         if first_chunk is not None:
             clock = (*clock, first_chunk)

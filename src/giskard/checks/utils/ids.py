@@ -57,7 +57,8 @@ def stable_ids(names: Iterable[str]) -> list[str]:
         if count is None:
             counts[name] = 1
             continue
-        made = name
+        count += 1
+        made = f"{name}#{count}"
         # An id that is made here ends with its own number, so only a name that was given can be equal to it.
         while made in given:
             count += 1

@@ -14,16 +14,22 @@ __all__ = ["is_due", "pause"]
 
 _SECONDS = 0.01
 # When the next pause is due, as a `perf_counter` reading; one for all threads, it need not be exact.
+# Before the first question nothing has been done that the loop could have waited for.
 _due = 0.0
 
 
 def is_due(now: float | None = None) -> bool:
-    """Whether the last pause is long enough ago; `now` is a reading of ``perf_counter`` that is there already."""
-    return (perf_counter() if now is None else now) >= _due
+    """Whether the last pause, or the first question, is long enough ago; `now` is a reading of ``perf_counter``."""
+    return (perf_counter() if now is None else now) >= (_due or _put_off())
+
+
+def _put_off() -> float:
+    global _due  # noqa: PLW0603
+    _due = perf_counter() + _SECONDS
+    return _due
 
 
 async def pause() -> None:
     """Let the event loop do what waits."""
-    global _due  # noqa: PLW0603
-    _due = perf_counter() + _SECONDS  # before it waits: of a thousand tasks that run side by side one pauses, not all
+    _put_off()  # before it waits: of a thousand tasks that run side by side one pauses, not all
     await asyncio.sleep(0)

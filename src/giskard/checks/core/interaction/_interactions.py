@@ -67,10 +67,11 @@ class Interactions(Sequence[T], Generic[T]):
     def __getitem__(self, index: int | slice) -> T | list[T]:
         if isinstance(index, slice):
             return [self._items[i] for i in range(*index.indices(self._length))]
-        position = index + self._length if index < 0 else index
-        if 0 <= position < self._length:
+        length = self._length
+        position = index + length if index < 0 else index
+        if 0 <= position < length:
             return self._items[position]
-        raise IndexError(f"interaction {index} of a trace of {self._length}")
+        raise IndexError(f"interaction {index} of a trace of {length}")
 
     def __iter__(self) -> Iterator[T]:
         return islice(self._items, self._length)

@@ -174,14 +174,17 @@ class Trace(BaseModel, Generic[In, Out], frozen=True):
         cls = type(self)
         new = _new(cls)
         stored = self.__dict__
-        # Only the fields: what a subclass worked out of these turns and kept is not true of the next ones.
-        values = {name: stored[name] for name in cls.__pydantic_fields__} if cls is not Trace else dict(stored)
         turns = stored["interactions"]
         if type(turns) is not Interactions:
             turns = Interactions(turns)
+        given = self.__pydantic_fields_set__
+        if cls is Trace:
+            settle(new, {"interactions": turns.appended(interaction), "annotations": stored["annotations"]}, given)
+            return new
+        # Only the fields: what a subclass worked out of these turns and kept is not true of the next ones.
+        values = {name: stored[name] for name in cls.__pydantic_fields__}
         values["interactions"] = turns.appended(interaction)
-        _set(new, "__dict__", values)
-        _set(new, "__pydantic_fields_set__", self.__pydantic_fields_set__)
+        settle(new, values, given)
         _set(new, "__pydantic_extra__", self.__pydantic_extra__)
         _set(new, "__pydantic_private__", self.__pydantic_private__)
         return new
