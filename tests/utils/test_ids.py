@@ -1,5 +1,7 @@
 """Identities."""
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,3 +34,17 @@ def test_no_two_are_alike_and_the_first_of_a_name_has_it(names):
 
 def test_new_ones_are_new():
     assert len({new_id() for _ in range(1000)}) == 1000
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is a copy of another one there")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_copy_of_the_process_gives_others():
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writing, new_id().encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        assert told.read().rpartition("-")[0] != new_id().rpartition("-")[0]

@@ -58,33 +58,33 @@ class _Repeats:
     __slots__ = ("latest", "misses", "rest")
 
     def __init__(self) -> None:
-        # What the latest instance was given, and its values; at first what no instance is given.
-        self.latest: tuple[dict[str, Any], dict[str, Any]] = {"": _UNKNOWN}, {}
+        # What the latest instance was given, its values and the names; at first what no instance is given.
+        self.latest: tuple[dict[str, Any], dict[str, Any], set[str]] = {"": _UNKNOWN}, {}, set()
         self.misses = 0
         self.rest = 0
 
-    def find(self, given: dict[str, Any]) -> dict[str, Any] | None:
-        """The values of the latest instance, when it was given the same."""
+    def find(self, given: dict[str, Any]) -> tuple[dict[str, Any], set[str]] | None:
+        """The values of the latest instance, and the names of what it was given, when that was the same."""
         if self.rest > 0:
             self.rest -= 1
             return None
-        before, values = self.latest
+        before, values, names = self.latest
         if len(before) == len(given):
             for name, value in given.items():
                 if before.get(name, _UNKNOWN) is not value:
                     break
             else:
                 self.misses = 0
-                return values
+                return values, names
         self.misses += 1
         if self.misses == _PATIENCE:
             self.misses, self.rest = 0, _REST
         return None
 
-    def keep(self, given: dict[str, Any], values: dict[str, Any]) -> None:
+    def keep(self, given: dict[str, Any], values: dict[str, Any], names: set[str]) -> None:
         """Remember what an instance was given, and the values that were made of it."""
         if self.rest <= 0 and _KEPT.issuperset(map(type, given.values())):
-            self.latest = given, values
+            self.latest = given, values, names
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +130,12 @@ def fill(model: BaseModel, given: dict[str, Any]) -> bool:
         False when that takes the validator: because of a value, an error, or the class.  The model is then to
         be filled by it, which asks what refused a value once more.
     """
-    cls = type(model)
-    # Kept by the class itself: a class that is made on the fly can be forgotten.
-    recipe = cls.__dict__.get("_giskard_recipe", _UNKNOWN)
-    if recipe is _UNKNOWN:
+    cls: Any = type(model)
+    # Kept by the class itself: a class that is made on the fly can be forgotten.  A new subclass sees its base's.
+    owner: Any
+    recipe: _Recipe | None
+    owner, recipe = cls._giskard_recipe
+    if owner is not cls:
         recipe = _recipe_of(cls)
     if recipe is None:
         return False
@@ -141,21 +143,21 @@ def fill(model: BaseModel, given: dict[str, Any]) -> bool:
     try:
         if recipe.prepare is not None:
             given = recipe.prepare(given)
-        values = None if repeats is None else repeats.find(given)
-        if values is not None:
-            settle(model, values, shared_names(given))
+        if repeats is not None and (known := repeats.find(given)) is not None:
+            settle(model, *known)
             return True
         values = _values(recipe, given)
         if values is None:
             return False
-        settle(model, values, shared_names(given))
+        names = shared_names(given)
+        settle(model, values, names)
         for validator in recipe.validators:
             if validator(model) is not model:
                 return False
     except Exception:  # it is found again, and worded, by the validator
         return False
     if repeats is not None:
-        repeats.keep(given, values)
+        repeats.keep(given, values, names)
     return True
 
 
@@ -182,7 +184,7 @@ def _recipe_of(cls: type[BaseModel]) -> _Recipe | None:
     if not cls.__pydantic_fields_complete__:  # a name in its annotations is not there yet
         return None
     recipe = _new_recipe(cls)
-    type.__setattr__(cls, "_giskard_recipe", recipe)
+    type.__setattr__(cls, "_giskard_recipe", (cls, recipe))
     return recipe
 
 

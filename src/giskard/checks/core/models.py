@@ -191,6 +191,7 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True, arbitrary_types_allowed=True)
 
     _saves_itself: ClassVar[bool] = True  # tells utils.codec to leave it to pydantic
+    _giskard_recipe: ClassVar[tuple[Any, Any]] = None, None  # a class, and how `fill` makes its instances
     _replaces_values: ClassVar[bool] = False  # tells `fill` that a field is set in a copy of the instance's dict
 
     if not TYPE_CHECKING:  # a type checker knows the fields

@@ -141,8 +141,10 @@ class RecordedField:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:  # pydantic looks for defaults on the class: there are none
             raise AttributeError(self.name)
+        stored = instance.__dict__
         try:
-            return view(settled(instance.__dict__, self.name))
+            value = stored[self.name]
+            return view(settled(stored, self.name) if isinstance(value, Deferred) else value)
         except KeyError:
             raise AttributeError(self.name) from None
 
