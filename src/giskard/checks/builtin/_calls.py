@@ -11,7 +11,6 @@ from pydantic import Field, StrictInt, model_validator
 from giskard.checks.builtin._shown import shown, type_name
 from giskard.checks.core.check import CodeCheck, JSONPathStr, NoVerdict, lookup
 from giskard.checks.core.extraction import compile_path
-from giskard.checks.core.interaction._interactions import Interactions
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import construct
@@ -284,7 +283,7 @@ class CallsCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         if not turns:
             raise NoVerdict("the trace has no turns: nothing was done in it", kind="missing_value")
         if self.turn is None:
-            found = _calls_in(cast("Interactions[Interaction[Any, Any]]", turns))
+            found = _calls_in(turns)
         elif -len(turns) <= self.turn < len(turns):
             found = _calls_of({self.turn % len(turns): turns[self.turn]}.items())
         else:
@@ -324,12 +323,12 @@ def _has_usual_calls(trace: Any) -> bool:
     return vars(owner)["tool_calls"] is _USUAL and "tool_calls" not in (trace.__pydantic_extra__ or ())
 
 
-def _calls_in(turns: Interactions[Interaction[Any, Any]]) -> Calls:
-    """The calls of all turns, looked up once for all checks of the conversation."""
+def _calls_in(turns: Any) -> Calls:
+    """The calls of all turns of a trace, looked up once for all its checks."""
     try:
         return turns.calls
     except AttributeError:
-        turns.calls = found = _calls_of(enumerate(turns))
+        turns.calls = found = _calls_of(enumerate(cast("Iterable[Any]", turns)))
         return found
 
 

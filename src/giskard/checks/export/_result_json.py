@@ -320,9 +320,10 @@ def _integer(value: int) -> str:
 
 
 def _number(value: float) -> str:
-    if -inf < value < inf:
-        return to_json(value).decode()  # `repr` writes other exponents
-    raise _Unusual
+    if not -inf < value < inf:
+        raise _Unusual
+    text = repr(value)
+    return text if "e" not in text else to_json(value).decode()  # whose exponents are written in another way
 
 
 _HUGE: Final = 10**3_000
