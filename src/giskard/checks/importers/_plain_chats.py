@@ -43,15 +43,18 @@ def is_plain_row(value: Any) -> bool:
         return False
     if len(value) > 1 and not _ROW.issuperset(value):
         return False
-    for message in messages:
-        if (
-            _type_of(message) is not dict
-            or _type_of(role := message.get("role")) is not str
-            or role not in _SPEAKERS
-            or _type_of(message.get("content", 0)) not in _TEXTS
-            or not _MESSAGE.issuperset(message)
-        ):
-            return False
+    try:
+        for message in messages:
+            if (
+                _type_of(message) is not dict
+                or _type_of(role := message["role"]) is not str
+                or role not in _SPEAKERS
+                or _type_of(message["content"]) not in _TEXTS
+                or (len(message) > 2 and not _MESSAGE.issuperset(message))
+            ):
+                return False
+    except KeyError:
+        return False
     return True
 
 
@@ -108,7 +111,10 @@ def _turns(chat: _Chat, start: int) -> list[Interaction] | None:  # noqa: PLR091
     for place, message in enumerate(messages[start:], start):
         if _type_of(message) is not dict:
             return None
-        role, content, size = message.get("role"), message.get("content"), len(message)
+        try:
+            role, content, size = message["role"], message["content"], len(message)
+        except KeyError:
+            return None
         if role == "assistant":
             is_open = begun = True
             if size == 2 and _type_of(content) is str:
@@ -133,7 +139,7 @@ def _turns(chat: _Chat, start: int) -> list[Interaction] | None:  # noqa: PLR091
                 first, inputs, answer, calls, failures, begun = place, None, None, [], {}, False
             is_open = True
             inputs = content if inputs is None else joined(inputs, content)
-        elif role == "tool" and _is_result(message, content, size):
+        elif role == "tool" and _type_of(content) is str and _is_result(message, size):
             is_open = begun = True
             answer = None
             if chat.fails is not None and chat.fails(content):
@@ -146,8 +152,9 @@ def _turns(chat: _Chat, start: int) -> list[Interaction] | None:  # noqa: PLR091
     return turns
 
 
-def _is_result(message: dict[str, Any], content: Any, size: int) -> bool:
-    if _type_of(content) is not str or _type_of(call_id := message.get("tool_call_id")) is not str or not call_id:
+def _is_result(message: dict[str, Any], size: int) -> bool:
+    call_id = message.get("tool_call_id")
+    if _type_of(call_id) is not str or not call_id:
         return False
     return size == 3 or (size == 4 and _type_of(message.get("name")) is str)
 
