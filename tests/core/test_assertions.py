@@ -189,3 +189,15 @@ def test_what_was_not_to_come_is_not_called_expected(check):
     result.print_report(console)
     for told in (console.file.getvalue(), result.to_junit_xml(), repr(result)):
         assert not re.search(r"^\s*expected:?  +", told, re.MULTILINE)
+
+
+def test_a_step_that_failed_before_its_first_turn_shows_no_turn_of_an_earlier_one():
+    def crash(inputs):
+        raise KeyError("down")
+
+    scenario = Scenario("s").interact("first", "a").check(FnCheck(fn=lambda trace: True)).interact("second", crash)
+    with pytest.raises(AssertionError) as raised:
+        scenario.run_sync(return_exception=True).assert_passed()
+    shown = str(raised.value)
+    assert "KeyError during a turn: 'down'" in shown
+    assert "first" not in shown and "turn 1" not in shown

@@ -72,3 +72,22 @@ def test_within_a_loop_it_says_what_to_write(call, name):
             call()
 
     asyncio.run(main())
+
+
+def test_a_traceback_shows_the_code_of_its_user_and_not_ours():
+    def crash(*_):
+        raise KeyError("the user's own")
+
+    in_a_target, in_a_check = Scenario("s").interact("q", crash), Scenario("s").check(FnCheck(fn=crash))
+    for run in (
+        in_a_target.run_sync,
+        in_a_check.run_sync,
+        TestCase(trace=Trace(), checks=[FnCheck(fn=crash)]).run_sync,
+        Suite("all", [in_a_check]).run_sync,
+    ):
+        with pytest.raises(KeyError) as caught:
+            run()
+        ours = [entry for entry in caught.traceback if "giskard" in entry.path.parts]
+        assert "run_sync" in {entry.name for entry in ours}
+        assert [entry.name for entry in ours if not entry.ishidden(None)] == []
+        assert caught.traceback[-1].name == "crash"

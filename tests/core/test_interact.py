@@ -23,6 +23,7 @@ from giskard.checks import (
 )
 from giskard.checks.core.attempt import Attempt, current_attempt
 from giskard.checks.core.input_generator import InputGenerator
+from giskard.checks.core.interaction.reply import Reply as Answered
 
 
 def trace_of(spec: InteractionSpec) -> Trace:
@@ -801,3 +802,11 @@ def test_a_whole_turn_is_no_input(turn):
     ):
         Scenario("s").interact(turn)
     assert Scenario("s").add_interaction(turn).run_sync().final_trace.last.outputs == "b"
+
+
+def test_a_reply_keeps_its_outputs_and_adds_to_what_the_turn_says():
+    reply = Answered(inputs="sent", outputs="given", metadata={"both": "reply", "model": "m"})
+    turn = the_turn(inputs="q", outputs=lambda inputs: reply, metadata={"both": "turn", "mine": 1})
+
+    assert (turn.inputs, turn.outputs) == ("sent", "given")
+    assert turn.metadata == {"both": "reply", "mine": 1, "model": "m"}

@@ -263,3 +263,16 @@ def test_the_pool_of_a_run_can_be_blocked_by_a_function_of_a_check():
     assert (first.error_kind, second.error_kind, second.retryable) == ("timeout", "timeout", True)
     assert second.message.startswith("no worker thread is free: 1 call that timed out has not returned")
     assert not threads[0].is_alive()
+
+
+def test_a_check_with_a_time_limit_looks_at_the_trace():
+    trace = Trace(interactions=[Interaction(inputs="q", outputs="a")])
+    seen = []
+
+    class Looks(Check):
+        async def run(self, trace):
+            seen.append(trace)
+            return CheckResult.success("seen")
+
+    assert TestCase(trace=trace, checks=[Looks(timeout=20), Looks()]).run_sync().passed
+    assert seen[0] is seen[1] is trace

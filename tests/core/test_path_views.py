@@ -291,6 +291,9 @@ def test_spied_calls_are_reached_by_name_and_index():
     assert resolve(trace, "trace.last.metadata.one") == {"args": (1, [2]), "kwargs": {"key": "k"}}
     assert isinstance(resolve(trace, "trace.last.metadata.one.anything"), NoMatch)
     assert resolve(trace, "trace.last.metadata..key") == ["k", "k"]
+    assert resolve(trace, "trace.last.metadata.one[*]") == [(1, [2]), {"key": "k"}]
+    assert resolve({"last": spied}, "trace.last[0][*]") == [(1, [2]), {"key": "k"}]
+    assert resolve({"last": [call.method(1)]}, "trace.last[0][*]") == [(1,), {}]
 
 
 def test_arrays_are_indexed():

@@ -303,3 +303,14 @@ def test_tags_and_annotations_of_a_wrong_type_are_refused():
 def test_what_is_no_list_of_turns_is_named(given, message):
     with pytest.raises(ValidationError, match=message):
         Step(interacts=given)
+
+
+def test_a_list_in_place_of_a_check_says_how_to_give_its_items():
+    with pytest.raises(ValueError, match=r"^expected a check, got list: .*; give its items one by one: \.checks\("):
+        Scenario("s").check([ok])
+
+
+def test_an_unknown_field_is_named_before_what_else_is_wrong():
+    with pytest.raises(ValidationError) as refused:
+        Scenario("s", timeout=0, multiple_run=2)
+    assert [line["loc"] for line in refused.value.errors()] == [("multiple_run",), ("timeout",)]

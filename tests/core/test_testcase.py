@@ -201,6 +201,8 @@ def test_the_conversation_is_no_part_of_the_result_and_not_kept_of_a_pass():
     for other in (loaded, copy.deepcopy(result), pickle.loads(pickle.dumps(result))):
         assert other == result and other.conversation is None
     assert TestCase(trace=PAID, checks=[ToolNotCalled(tool="none")]).run_sync().conversation is None
+    some = TestCase(trace=PAID, checks=[ToolNotCalled(tool="none"), FnCheck(fn=lambda trace: CheckResult.skip("n/a"))])
+    assert some.run_sync().passed and some.run_sync().conversation is None
 
 
 def test_of_many_calls_the_first_and_the_last_are_shown():

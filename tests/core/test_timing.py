@@ -11,7 +11,7 @@ import pytest
 
 from giskard.checks import CheckResult, FnCheck, Interact, Scenario, Suite, TestCase, Timing, Trace
 from giskard.checks.core import timing
-from giskard.checks.core.timing import start_of_run
+from giskard.checks.core.timing import start_of_run, start_text
 
 ok = FnCheck(fn=lambda trace: True, name="ok")
 NOON = datetime(2025, 1, 1, 12, tzinfo=UTC)
@@ -161,3 +161,16 @@ def test_a_pickled_result_holds_the_time_of_day(tmp_path):
     ]
     assert printed == expected
     assert pickle.loads(pickle.dumps(result)) == copy.deepcopy(result) == result
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a process cannot be changed here")
+def test_a_start_is_written_in_utc_wherever_the_run_is(monkeypatch):
+    reading = time.perf_counter() + 1000  # of a second that was not written yet
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        written = start_text(reading)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert written == Timing.of((reading, 1.0)).dump()["started_at"]

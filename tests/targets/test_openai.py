@@ -343,15 +343,3 @@ def test_a_user_who_notes_the_same_names_keeps_them(server):
 
     assert {name: metadata[name] for name in noted} == noted
     assert metadata["target"]["model"] == "m"
-
-
-def test_all_ways_to_tell_of_usage_are_read_alike():
-    from types import SimpleNamespace
-
-    from giskard.checks.core.usage import usage_of
-
-    told = {"prompt_tokens": 3, "completion_tokens": 2}
-    assert usage_of(told) == usage_of(SimpleNamespace(input_tokens=3, output_tokens=2, total_tokens=5))
-    assert usage_of(told) == Usage(input_tokens=3, output_tokens=2, total_tokens=5, calls=1)
-    assert usage_of({"total_tokens": 4, "requests": 2}) == Usage(total_tokens=4, calls=2)
-    assert usage_of({"input_tokens": True}) is usage_of({}) is usage_of(None) is None
