@@ -13,6 +13,7 @@ from giskard.checks import (
     MaxToolCalls,
     NoRepeatedCalls,
     Not,
+    TestCase,
     ToolCall,
     ToolCalled,
     ToolCallOrder,
@@ -78,6 +79,26 @@ def test_the_checks_of_one_conversation_share_its_calls_and_each_gives_what_it_g
     shared = talk()
     assert [run(check, shared) for check in checks] == by_itself
     assert [run(check, shared) for check in checks[::-1]] == by_itself[::-1]
+
+
+def test_what_a_pass_says_of_its_predicate_is_what_it_was_called_then():
+    class Free:
+        name = "is free"
+
+        def __call__(self, call):
+            return True
+
+        def __repr__(self):
+            return self.name
+
+    predicate = Free()
+    checks = [ToolCalled(predicate=predicate), ToolNotCalled(tool="pay", predicate=predicate)]
+    case = asyncio.run(TestCase(trace=T([call("search")]), checks=checks).run())
+    predicate.name = "is dear"
+    assert [result.message for result in case.results] == [
+        "a tool for which is free is True was called 1 time: search() in turn 1",
+        "pay for which is free is True was not called; 1 call of search",
+    ]
 
 
 def test_a_conversation_that_goes_on_has_the_new_calls_too():

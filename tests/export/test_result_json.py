@@ -33,6 +33,8 @@ from giskard.checks import (
     Trace,
     Usage,
 )
+from giskard.checks.core.check import CodeCheck
+from giskard.checks.core.result import CheckStatus, Verdict
 from giskard.checks.core.timing import start_text
 from giskard.checks.export._result_json import _COUNTS, result_text, result_texts, timing_text
 
@@ -325,3 +327,18 @@ def test_options_of_pydantic_count() -> None:
     result = Scenario("s").interact("in", "out").run_sync()
     assert json.loads(result.model_dump_json(include={"scenario_name"})) == {"scenario_name": "s"}
     assert "\n  " in result.model_dump_json(indent=2)
+
+
+class Loose(CodeCheck):
+    """A check that somebody wrote who gives a dict for a metric."""
+
+    def verdict(self, trace: Any) -> Verdict:
+        metrics: Any = [{"name": "score", "value": 0.5}]
+        return Verdict(CheckStatus.PASS, "fine", {}, metrics)
+
+
+def test_what_is_no_metric_is_told_and_not_written() -> None:
+    result = TestCase(trace=Trace(), checks=[Loose()]).run_sync()
+    with pytest.raises(TypeError, match=r"a metric is \{.*\}, expected Metric"):
+        result.to_junit_xml()
+    assert '"metrics":[{"name":"score"' not in result.model_dump_json()

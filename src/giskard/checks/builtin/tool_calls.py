@@ -128,14 +128,18 @@ def _own(call: ToolCall) -> ToolCall:
 _WITH = {"subset": "with", "exact": "with exactly", "schema": "by the schema", "regex": "matching"}
 
 
-def _meant(values: Mapping[str, Any], pattern: CallPattern) -> str:
-    """The calls that are meant, in words; `values` are the fields of the check."""
+def _named(predicate: Any) -> str | None:
+    """What a predicate is called, at the time of the run: it may be called otherwise later."""
+    return None if predicate is None else getattr(predicate, "__name__", None) or shown(predicate)
+
+
+def _meant(pattern: CallPattern, predicate: str | None, failed: bool | None) -> str:
+    """The calls that are meant, in words."""
     parts = [_ANY if pattern.name is None else pattern.name]
     if pattern.arguments is not None:
         parts.append(f"{_WITH[pattern.match]} {shown(pattern.arguments)}")
-    predicate, failed = values["predicate"], values["failed"]
     if predicate is not None:
-        parts.append(f"for which {getattr(predicate, '__name__', None) or shown(predicate)} is True")
+        parts.append(f"for which {predicate} is True")
     if failed is not None:
         parts.append("(calls that failed)" if failed else "(calls that did not fail)")
     return " ".join(parts)
@@ -153,10 +157,11 @@ def _details(found: Sequence[Called | KeptCall], calls: Sequence[Called | KeptCa
     return {"found": [called.noted for called in found], "calls": [called.noted for called in calls]}
 
 
-def _passed(pattern: CallPattern, found: Sequence[Called], calls: Calls) -> Verdict:
+def _passed(pattern: CallPattern, predicate: Any, found: Sequence[Called], calls: Calls) -> Verdict:
     """A PASS with the number of calls that were found."""
     metrics = [metric("calls", len(found))]
-    return Verdict(CheckStatus.PASS, metrics=metrics, found=(pattern, calls.places(found), calls.kept()))
+    told = (pattern, _named(predicate), calls.places(found), calls.kept())
+    return Verdict(CheckStatus.PASS, metrics=metrics, found=told)
 
 
 @Check.register("tool_called")
@@ -235,8 +240,8 @@ arguments.item: 'card' instead of 'loan'
         low, high = self._bounds()
         count = len(found)
         if low <= count and (high is None or count <= high):
-            return _passed(pattern, found, calls)
-        meant = _meant(vars(self), pattern)
+            return _passed(pattern, self.predicate, found, calls)
+        meant = _meant(pattern, _named(self.predicate), self.failed)
         wanted = f"exactly {low}" if low == high else f"at least {low}" if count < low else f"at most {high}"
         near = self._near(calls, pattern) if count < low else []
         said = f": {listed(found)}" if count >= low else f"; {_told(near, pattern) or _made(calls)}"
@@ -248,10 +253,10 @@ arguments.item: 'card' instead of 'loan'
     @classmethod
     def passed(cls, values: Mapping[str, Any], found: Any) -> tuple[str, dict[str, Any]]:
         """How often it was called, and the calls."""
-        pattern, places, kept = found
+        pattern, predicate, places, kept = found
         calls = list(starmap(KeptCall, kept))
         those = [calls[place] for place in cast("Sequence[int]", places)]
-        message = _times(_meant(values, pattern), len(those))
+        message = _times(_meant(pattern, predicate, values["failed"]), len(those))
         return f"{message}: {listed(those)}" if those else message, _details(those, calls)
 
     def _near(self, calls: Calls, pattern: CallPattern) -> list[Called]:
@@ -296,8 +301,9 @@ class ToolNotCalled(_CertainCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
     def _judged(self, found: list[Called], calls: Calls, pattern: CallPattern) -> Verdict:
         if not found:
             self._check_readable(calls, pattern)
-            return _passed(pattern, found, calls)
-        message = f"{_times(_meant(vars(self), pattern), len(found))}: {listed(found)}"
+            return _passed(pattern, self.predicate, found, calls)
+        meant = _meant(pattern, _named(self.predicate), self.failed)
+        message = f"{_times(meant, len(found))}: {listed(found)}"
         details = {**_details(found, calls), **turn_noted(found[0])}
         return decided(False, message, details, [metric("calls", len(found))])
 
@@ -319,7 +325,8 @@ class ToolNotCalled(_CertainCalls[In, Out, TraceT], Generic[In, Out, TraceT]):
     @classmethod
     def passed(cls, values: Mapping[str, Any], found: Any) -> tuple[str, dict[str, Any]]:
         """What was called instead."""
-        meant, calls = _meant(values, found[0]), list(starmap(KeptCall, found[2]))
+        pattern, predicate, _, kept = found
+        meant, calls = _meant(pattern, predicate, values["failed"]), list(starmap(KeptCall, kept))
         if not calls:
             message = "no tool was called" if meant == _ANY else f"{meant} was not called; no tool was called"
         else:

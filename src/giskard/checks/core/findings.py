@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, cast
 from giskard.checks.core.check_result import CheckResult, CheckStatus, Metric, Verdict, counted, worded
 from giskard.checks.core.types import MISSING
 
-__all__ = ["Findings", "Passed", "complete_result", "make_result"]
+__all__ = ["Findings", "Passed", "are_metrics", "complete_result", "make_result"]
 
 _WIDTH: Final = len(Verdict._fields) + 5
 _VALUES: Final = len(Verdict._fields) + 1  # where in a row the configuration stands
@@ -85,9 +85,14 @@ class Findings(list[Any]):
         return list, (self.results(),)
 
 
+def are_metrics(given: Any) -> bool:
+    """Whether what a check gave as its metrics is what it should be; `make_result` refuses all else."""
+    return not given or (type(given) in (list, tuple) and all(isinstance(item, Metric) for item in given))
+
+
 def _outline(row: Sequence[Any]) -> CheckResult | Passed:
     status, message, details, metrics, _, _, found, kind, values, *_ = row
-    if status is not _PASS or kind is None:
+    if status is not _PASS or kind is None or not are_metrics(metrics):
         return make_result(row)
     if found is not MISSING:
         message, _ = worded(kind, values, found, message, details)

@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from giskard.checks.core.check_result import CheckResult, CheckStatus, worded
-from giskard.checks.core.findings import Findings, make_result
+from giskard.checks.core.findings import Findings, are_metrics, make_result
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import plain_class
@@ -175,7 +175,8 @@ class ResultWriter:
             return _check(status)
         if found is not MISSING:
             message, details = worded(kind, values, found, message, details)
-        if (message is not None and type(message) is not str) or (details and not _OWN.isdisjoint(details)):
+        is_plain = (message is None or type(message) is str) and are_metrics(metrics)
+        if not is_plain or (details and not _OWN.isdisjoint(details)):
             return _check(make_result(row))
         _, about, severity = self._checks.get(id(values)) or self._remember(kind, values)
         own = ""
