@@ -134,10 +134,8 @@ class Calls(list[Called]):
             self._kept = list(map(keep, self))
         return self._kept
 
-    def places(self, some: Sequence[Called]) -> Sequence[int]:
+    def places(self, some: Sequence[Called]) -> list[int]:
         """Which of them `some` are."""
-        if not some or some is self:
-            return range(len(some))
         wanted = set(map(id, some))
         return [place for place, called in enumerate(self) if id(called) in wanted]
 
@@ -285,7 +283,7 @@ class CallsCheck(CodeCheck[In, Out, TraceT], Generic[In, Out, TraceT]):
         if self.turn is None:
             found = _calls_in(turns)
         elif -len(turns) <= self.turn < len(turns):
-            found = _calls_of({self.turn % len(turns): turns[self.turn]}.items())
+            found = _calls_of([(self.turn % len(turns), turns[self.turn])])
         else:
             raise NoVerdict(f"turn={self.turn}: the trace has {counted(len(turns), 'turn')}", kind="missing_value")
         if self.require_recording and found.unknown_in is not None:

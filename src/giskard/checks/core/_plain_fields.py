@@ -226,13 +226,12 @@ def _new_recipe(cls: Any) -> _Recipe | None:
 
 def _gives_the_same(factory: Callable[[], Any]) -> bool:
     """Whether a factory of ours gives all instances one object, which nobody can change."""
-    ours = str(getattr(factory, "__module__", None)).startswith(f"{_PACKAGE}.")
-    return ours and type(made := factory()) in (FrozenDict, FrozenList) and factory() is made
+    return _is_from_here(factory) and type(made := factory()) in (FrozenDict, FrozenList) and factory() is made
 
 
 def _may_share(cls: Any, factories: Sequence[Any]) -> bool:
     """Whether like instances may have the same dict of values: of ours it is known that nothing else is kept in it."""
-    return cls._replaces_values and cls.__module__.startswith(f"{_PACKAGE}.") and not factories
+    return cls._replaces_values and _is_from_here(cls) and not factories
 
 
 def _after_validators(cls: Any) -> tuple[Callable[[Any], Any], ...] | None:
@@ -262,15 +261,18 @@ def _is_shared(default: Any) -> bool:
     return True
 
 
+def _is_from_here(thing: Any) -> bool:
+    """Whether a class or a function is of this package."""
+    return f"{getattr(thing, '__module__', None)}.".startswith(f"{_PACKAGE}.")
+
+
 def _is_ours(function: Any) -> bool:
     """Whether it is a function of this package that takes a value, and may be asked again by the validator.
 
     Those of others may do something else the second time, or have more arguments.
     """
-    module = getattr(function, "__module__", None) or ""
     code = getattr(function, "__code__", None)
-    ours = module == _PACKAGE or module.startswith(f"{_PACKAGE}.")
-    if not ours or code is None:
+    if not _is_from_here(function) or code is None:
         return False
     return code.co_argcount - len(function.__defaults__ or ()) == 1
 

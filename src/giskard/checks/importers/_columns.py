@@ -76,8 +76,6 @@ _LABELS: Final = re.compile(
     r"(.+_)?(label|labels|rating|annotation|verdict)(_\d+)?|(human_|user_)?(score|feedback|grade)"
 )
 _JUDGES: Final = re.compile(r"(judge|llm|model|gpt\d*|auto|predicted)_.*")
-# The same name may be a text or an id: only the cells can tell.
-_ID_OR_TEXT: Final = frozenset({"conversation", "dialog", "dialogue", "session", "thread"})
 
 # Of the columns that errors list.
 _MOST_NAMES: Final = 15

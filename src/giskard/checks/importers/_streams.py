@@ -13,7 +13,7 @@ from giskard.checks.importers._lenient import mapping
 from giskard.checks.importers.base import Reading, Record, RecordFormat
 from giskard.checks.utils.text import EVENT_LINE_END
 
-__all__ = ["Piece", "StreamedFormat", "events_in", "joined_texts"]
+__all__ = ["Piece", "StreamedFormat", "events_in"]
 
 # So many answers may be under way at once; of more, the oldest is taken to be over.
 _MOST_OPEN = 1000
@@ -46,12 +46,6 @@ def _add_event(events: list[Any], data: str) -> None:
     except ValueError:  # some loggers leave out the empty lines between events
         for line in data.split("\n") if "\n" in data else ():
             _add_event(events, line)
-
-
-def joined_texts(pieces: list[Any]) -> str | None:
-    """The texts among `pieces` as one; None when there are none."""
-    texts = [piece for piece in pieces if isinstance(piece, str)]
-    return "".join(texts) if texts else None
 
 
 @dataclass(slots=True)
