@@ -11,7 +11,7 @@ import pytest
 
 from giskard.checks import CheckResult, FnCheck, Interact, Scenario, Suite, TestCase, Timing, Trace
 from giskard.checks.core import timing
-from giskard.checks.core.timing import start_of_run, start_text
+from giskard.checks.core.timing import start_of_run, start_texts
 
 ok = FnCheck(fn=lambda trace: True, name="ok")
 NOON = datetime(2025, 1, 1, 12, tzinfo=UTC)
@@ -169,7 +169,7 @@ def test_a_start_is_written_in_utc_wherever_the_run_is(monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
-        written = start_text(reading)
+        [written] = start_texts([reading])
     finally:
         monkeypatch.undo()
         time.tzset()

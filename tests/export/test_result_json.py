@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, computed_field
 
 from giskard.checks import (
+    MISSING,
     CheckResult,
     Equals,
     FnCheck,
@@ -35,8 +36,9 @@ from giskard.checks import (
 )
 from giskard.checks.core.check import CodeCheck
 from giskard.checks.core.result import CheckStatus, Verdict
-from giskard.checks.core.timing import start_text
-from giskard.checks.export._result_json import _COUNTS, result_text, result_texts, timing_text
+from giskard.checks.core.timing import start_texts
+from giskard.checks.export import _result_json
+from giskard.checks.export._result_json import _NAMES, _timings, result_text, result_texts
 
 
 def by_pydantic(result: BaseModel) -> dict[str, Any]:
@@ -253,9 +255,92 @@ def test_results_that_were_loaded() -> None:
 @given(st.floats(0, 2e9), st.floats(0, 100), st.none() | st.floats(0, 1))
 def test_the_start_is_written_as_datetime_has_it(start: float, seconds: float, first_chunk: float | None) -> None:
     clock = (start, seconds, first_chunk)
-    assert start_text(start) == Timing.of(clock).dump()["started_at"]
-    assert json.loads(timing_text(clock)) == Timing.of(clock).dump()
-    assert timing_text(clock[:2]) == timing_text(Timing.of(clock[:2]))
+    assert start_texts([start, start]) == [Timing.of(clock).dump()["started_at"]] * 2
+    timings = [clock, Timing.of(clock), clock[:2], Timing.of(clock[:2]), None]
+    expected = [None if timing is None else Timing.load(timing).dump() for timing in timings]
+    assert [json.loads(text) for text in _timings(timings)] == expected
+    assert _timings([clock, clock[:2]]) == [_timings([clock])[0], _timings([clock[:2]])[0]]
+
+
+class Odd(CodeCheck):
+    """A check that somebody wrote, whose verdict holds what it should not, or what stands elsewhere."""
+
+    message: Any = None
+    about: Any = None
+    found: Any = MISSING
+
+    def verdict(self, trace: Any) -> Verdict:
+        return Verdict(CheckStatus.PASS, self.message, self.about, (), None, False, self.found)
+
+    @classmethod
+    def passed(cls, values: Any, found: Any) -> Any:
+        if type(found) is list:
+            raise ValueError("it cannot be told")
+        return ("told", None) if found is None else ("told", {"found": found})
+
+
+ODD_CHECKS = [
+    {"message": "", "found": "x"},
+    {"about": {}, "found": "x"},
+    {"found": []},
+    {"found": None},
+    {"found": "x"},
+    {"found": np.array([1, 2])},
+    {"message": "fine", "about": {}},
+    {"message": "fine", "about": {1: 2}},
+    {"message": "fine", "about": {Color.RED: 2}},
+    {"message": "fine", "about": {"\ud800": 2}},
+    {"message": "fine", "about": {"check_spec": 2, "a": 1}},
+    {"message": "half of \ud800"},
+    {"message": "fine", "about": {f"key{i}": i for i in range(20)}},
+    {},
+]
+
+
+@pytest.mark.parametrize("values", ODD_CHECKS, ids=str)
+def test_whatever_a_check_of_ones_own_gives(values: dict[str, Any]) -> None:
+    def results() -> list[ScenarioResult]:
+        checks = [Odd(**values), StringMatching(keyword="out"), Odd(message="fine", about={"a": 1})]
+        scenarios = [Scenario(f"s{i}").interact("in", "out") for i in range(6)]
+        for i, scenario in enumerate(scenarios):
+            for check in checks if i == 2 else checks[1:]:
+                scenario.check(check)
+        return [scenario.run_sync() for scenario in scenarios]
+
+    written = results()
+    texts, statuses = result_texts(written)
+    assert statuses == ["pass"] * 6
+    assert texts == [BaseModel.model_dump_json(one) for one in written]
+
+
+@settings(deadline=None, max_examples=30)
+@given(values=st.lists(VALUES, min_size=1, max_size=12), some=st.integers(1, 4))
+def test_many_results_are_written_as_each_by_itself(values: list[Any], some: int) -> None:
+    """They are written in batches; an odd one among them costs nobody else's text."""
+    results = [scenario_with(value, value) for value in values]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_result_json, "_BATCH", some)
+        in_batches, _ = result_texts(results)
+    at_once, statuses = result_texts(results)
+    assert at_once == in_batches == [result_text(one) for one in results]
+    assert at_once == [BaseModel.model_dump_json(one) for one in results]
+    assert statuses == [one.status for one in results]
+
+
+def test_an_odd_result_among_many_is_the_only_one_that_is_left_to_pydantic(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    by_itself = BaseModel.model_dump_json
+
+    def dump(self: BaseModel, **options: Any) -> str:
+        asked.append(self)
+        return by_itself(self, **options)
+
+    results = [Scenario(f"s{i}").interact("in", f"out {i}").run_sync() for i in range(700)]
+    vars(results[333])["new"] = 1
+    expected = [by_itself(one) for one in results]
+    monkeypatch.setattr(BaseModel, "model_dump_json", dump)
+    assert result_texts(results)[0] == expected
+    assert [one.scenario_name for one in asked] == ["s333"]
 
 
 def test_a_trace_of_ones_own_is_written_by_its_class() -> None:
@@ -310,8 +395,8 @@ def test_each_field_is_known_to_what_writes_it() -> None:
     assert list(CheckResult.model_fields) == check.split()
     assert list(TestCaseResult.model_fields) == case.split()
     assert list(ScenarioResult.model_fields) == f"{attempt} {scenario}".split()
-    for kind, count in _COUNTS.items():
-        assert len(kind.model_fields) == count
+    for kind, names in _NAMES.items():
+        assert tuple(kind.model_fields) == names
 
 
 def test_common_results_are_not_left_to_pydantic(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,6 +153,27 @@ class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
             spec["severity"] = values["severity"]
         return spec
 
+    @classmethod
+    def spec_columns(cls, many: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[Any]] | None:
+        """`spec_of` many checks at once: a column for each name of it.
+
+        Returns
+        -------
+        dict or None
+            None when the specs do not all have the same names, or hold what is no text, number or flag.
+        """
+        if getattr(cls.spec_of, "__func__", None) is not Check.spec_of.__func__:
+            return None
+        columns: dict[str, Sequence[Any]] = {}
+        for name, none_counts in _demands(cls):
+            column = [values[name] for values in many]
+            kinds: set[type[Any]] = set(map(type, column))
+            if kinds <= _SCALARS or (none_counts and kinds == _NONE):
+                columns[name] = column
+            elif kinds != _NONE:
+                return None
+        return columns if {values["severity"] for values in many} == {"error"} and columns else None
+
     # Results, and checks that were made of the same values, hold the same dict: it is replaced, not changed.
     _replaces_values: ClassVar[bool] = True
 
@@ -166,6 +187,7 @@ class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
 
 
 _SCALARS = frozenset({str, int, float, bool})
+_NONE = {type(None)}
 # Written so that the type checker takes what is in them for Any.
 _LISTS: tuple[type[Any], ...] = (list, tuple)
 _CONTAINERS: tuple[type[Any], ...] = (dict, list, tuple, set)

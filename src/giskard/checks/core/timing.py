@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_right
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import Field, GetCoreSchemaHandler, PlainSerializer
 from pydantic_core import CoreSchema, core_schema
 
-__all__ = ["Clock", "Timing", "TimingField", "TimingOf", "clock_since", "milliseconds", "start_of_run", "start_text"]
+__all__ = ["Clock", "Timing", "TimingField", "TimingOf", "clock_since", "milliseconds", "start_of_run", "start_texts"]
 
 # A reading of `time.perf_counter` at the start, the seconds it took, and, of what streamed, those to the first chunk:
 # what a result keeps while it stays in its process.  The garbage collector need not look into it.
@@ -113,6 +114,13 @@ class _WallClock:
             return reading + self._apart[0]
         return reading + self._apart[bisect_right(self._since, reading) - 1]
 
+    def times_of(self, readings: Sequence[float]) -> list[float]:
+        """`time_of` each of the readings."""
+        if len(self._apart) == 1:
+            apart = self._apart[0]
+            return [reading + apart for reading in readings]
+        return list(map(self.time_of, readings))
+
 
 _wall = _WallClock()
 
@@ -120,23 +128,16 @@ start_of_run = _wall.look
 """A reading of `time.perf_counter`, for what starts now; it also keeps the wall clock right."""
 
 
-def start_text(reading: float) -> str:
-    """What `Timing.of` would dump as the start, for a reading of this process's clock."""
-    global _second  # noqa: PLW0603
-    moment = _wall.time_of(reading)
-    second, text = _second
-    if not second <= moment < second + 1:
-        second = int(moment)
-        text = datetime.fromtimestamp(second, UTC).isoformat()[:19]
-        _second = second, text
-    micros = round((moment - second) * 1_000_000)  # half to even, as datetime has it
-    if 0 < micros < 1_000_000:
-        return f"{text}.{micros:06d}+00:00"
-    return datetime.fromtimestamp(moment, UTC).isoformat()
-
-
-# The second that was written last, since 1970, and its text: what happens close together is written together.
-_second: tuple[int, str] = (-1, "")
+def start_texts(readings: Sequence[float]) -> list[str]:
+    """What `Timing.of` would dump as the starts, for readings of this process's clock."""
+    moments = _wall.times_of(readings)
+    second = int(min(moments))
+    if max(moments) < second + 1:  # what happens close together is written together
+        micros = [round((moment - second) * 1_000_000) for moment in moments]  # half to even, as datetime has it
+        if min(micros) > 0 and max(micros) < 1_000_000:
+            text = datetime.fromtimestamp(second, UTC).isoformat()[:19]
+            return ((f"{text}.%06d+00:00 " * len(micros)) % tuple(micros)).split()
+    return [datetime.fromtimestamp(moment, UTC).isoformat() for moment in moments]
 
 
 def _dump(timing: Any) -> dict[str, Any] | None:

@@ -1,8 +1,8 @@
 """Results as JSON text: what pydantic writes for them, to the byte, at a fraction of the cost.
 
-A suite of thousands of scenarios is written after every run, and nearly all of its text is the same from scenario to
-scenario: names of fields, and values that are seldom other ones.  So the text is put together here from templates, and
-straight from what the run kept: neither objects nor dicts are made for it, which would cost most of the time.
+A suite of thousands of scenarios is written after every run.  So the results of many scenarios are written at once,
+level by level (all checks, then the steps that they belong to, then the attempts), each field as a column; and straight
+from what the run kept: neither objects nor dicts are made for it, which would cost most of the time.
 
 Only results of exactly the classes here are written like this, and only what is plain in them: texts, numbers, flags
 and small dicts of these.  Other recorded values become JSON data first, and models in them are pydantic's to write.
@@ -12,11 +12,11 @@ result pydantic's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from json.encoder import encode_basestring
-from math import inf
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
 from types import NoneType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel
 from pydantic_core import to_json
@@ -26,54 +26,76 @@ from giskard.checks.core.findings import Findings, are_metrics, make_result
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import plain_class
-from giskard.checks.core.result import ScenarioAttempt, ScenarioResult, TestCaseResult, roll_up, word_of_case
-from giskard.checks.core.timing import Timing, start_text
+from giskard.checks.core.result import ScenarioAttempt, ScenarioResult, TestCaseResult, roll_up
+from giskard.checks.core.timing import Timing, start_texts
 from giskard.checks.core.types import MISSING
+from giskard.checks.export._columns import (
+    Column,
+    Texts,
+    Unusual,
+    atoms,
+    data_text,
+    flat,
+    joined,
+    objects,
+    or_null,
+    regrouped,
+    values,
+)
 from giskard.checks.utils.completed import completed
 from giskard.checks.utils.deferred import settled
-from giskard.checks.utils.frozen import FrozenDict
-from giskard.checks.utils.json_safe import holds_odd_numbers, json_data, json_safe
+from giskard.checks.utils.json_safe import json_safe
 
-__all__ = [
-    "ResultWriter",
-    "atom_text",
-    "checked",
-    "data_text",
-    "result_text",
-    "result_texts",
-    "timing_text",
-    "trace_text",
-]
+__all__ = ["Written", "attempt_columns", "case_columns", "in_batches", "result_text", "result_texts"]
 
+T = TypeVar("T")
+W = TypeVar("W")
+# A text and the status of each.
+Written = tuple[list[str], list[str]]
 
-_type_of: Callable[[Any], type[Any]] = type
-_quoted = encode_basestring
-
-
-class _Unusual(Exception):
-    """A result is not written here."""
+# So many results are written at once: more would be no faster, and take memory.
+_BATCH: Final = 250
 
 
 def result_text(result: Any) -> str:
     """A result of a scenario, of an attempt or of a test case as JSON text, without ``schema_version``."""
-    return _text_and_status(result, ResultWriter())[0]
+    try:
+        return _written([result])[0][0]
+    except Exception:
+        return _text_of_anything(result)
 
 
 def result_texts(results: Sequence[Any]) -> tuple[list[str] | None, list[str]]:
     """Results of scenarios as JSON texts, and their statuses; no texts when one is of a class of one's own."""
-    if any(plain_class(kind) is not ScenarioResult for kind in set(map(_type_of, results))):
+    if any(plain_class(kind) is not ScenarioResult for kind in set(map(type, results))):
         return None, []
-    writer = ResultWriter()
-    written = [_text_and_status(result, writer) for result in results]
+    written = in_batches(results, _pairs, lambda result: (_text_of_anything(result), result.status.value))
     return [text for text, _ in written], [status for _, status in written]
 
 
-def _text_and_status(result: Any, writer: ResultWriter) -> tuple[str, str]:
+def in_batches(items: Sequence[T], write: Callable[[Sequence[T]], Iterable[W]], other: Callable[[T], W]) -> list[W]:
+    """What `write` makes of `items`, many of them at once; of one for which it raises, what `other` makes."""
+    batches = (items[first : first + _BATCH] for first in range(0, len(items), _BATCH))
+    return [written for batch in batches for written in _batch(batch, write, other)]
+
+
+def _batch(items: Sequence[T], write: Callable[[Sequence[T]], Iterable[W]], other: Callable[[T], W]) -> list[W]:
     try:
-        text, status = writer.case(result) if type(result) is TestCaseResult else writer.attempt(result)
-        return checked(text), status
+        return list(write(items))
     except Exception:
-        return _text_of_anything(result), result.status.value
+        half = len(items) // 2
+        if not half:
+            return [other(items[0])]
+        return _batch(items[:half], write, other) + _batch(items[half:], write, other)
+
+
+def _pairs(results: Sequence[Any]) -> Iterable[tuple[str, str]]:
+    return zip(*_written(results), strict=True)
+
+
+def _written(results: Sequence[Any]) -> Written:
+    """Results of one class; it raises an exception when there is something in one that has to be left to pydantic."""
+    return _cases(results) if type(results[0]) is TestCaseResult else _attempts(results)
 
 
 def _text_of_anything(result: BaseModel) -> str:
@@ -83,257 +105,289 @@ def _text_of_anything(result: BaseModel) -> str:
         return to_json(json_safe(result)).decode()
 
 
-def checked(text: str) -> str:
-    """`text`, in which there is no half of a surrogate pair.
-
-    Raises
-    ------
-    UnicodeEncodeError
-        When there is one.
-    """
-    if not text.isascii():
-        try:
-            text.encode("latin-1")  # a mere copy: a tenth of the cost of the other one
-        except UnicodeEncodeError:
-            text.encode()
-    return text
+def _fields(results: Sequence[Any]) -> tuple[type[Any], dict[str, Column]]:
+    """The class of results, and a column for each of its fields."""
+    kinds = {plain_class(kind) for kind in set(map(type, results))}
+    kind = kinds.pop()
+    names = _NAMES.get(kind)
+    stored = [it.__dict__ for it in results]
+    if names is None or kinds or set(map(len, stored)) != {len(names)}:
+        raise Unusual  # a class of one's own, or one that was given a value more
+    read: Any = itemgetter(*names)  # pyright: ignore[reportUnknownVariableType]
+    return kind, dict(zip(names, zip(*map(read, stored), strict=True), strict=True))
 
 
-class ResultWriter:
-    """Writes results one after the other.
-
-    Each method raises an exception when there is something in a result that has to be left to pydantic.  The texts are
-    to be `checked`.
-    """
-
-    def __init__(self) -> None:
-        # What was written of a check's configuration, by the identity of its values, which are kept beside: suites
-        # are run with the same few checks.
-        self._checks: dict[int, tuple[Any, str, str]] = {}
-
-    def attempt(self, result: Any) -> tuple[str, str]:
-        """An attempt, or the result of a scenario, and its status."""
-        kind, fields = plain_class(_type_of(result)), result.__dict__
-        if len(fields) != _COUNTS.get(kind):
-            raise _Unusual
-        steps, status = self.steps(fields["steps"])
-        trial, conversation, timing = fields["trial"], fields["conversation_id"], fields["timing"]
-        text = (
-            f'{{"steps":{steps},"duration_ms":{_integer(fields["duration_ms"])},'
-            f'"final_trace":{trace_text(fields["final_trace"])},"trial":{_integer(trial)},"conversation_id":'
-            f'{"null" if conversation is None else _quoted(conversation)},"timing":{timing_text(timing)},'
-        )
-        if kind is ScenarioResult:
-            text += self._scenario(fields)
-        return f'{text}"status":"{status}"}}', status
-
-    def _scenario(self, fields: Mapping[str, Any]) -> str:
-        """What the result of a scenario has beside an attempt."""
-        name, identity, run = fields["scenario_name"], fields["scenario_id"], fields["run_id"]
-        tags, earlier = fields["tags"], fields["earlier_attempts"]
-        return (
-            f'"scenario_name":{_quoted(name)},"multiple_runs":{_integer(fields["multiple_runs"])},'
-            f'"runs_executed":{_integer(fields["runs_executed"])},'
-            f'"tags":[{",".join(map(_quoted, tags)) if tags else ""}],'
-            f'"scenario_id":{"null" if identity is None else _quoted(identity)},'
-            f'"run_id":{"null" if run is None else _quoted(run)},'
-            f'"earlier_attempts":[{",".join([self.attempt(it)[0] for it in earlier]) if earlier else ""}],'
-        )
-
-    def steps(self, results: Sequence[TestCaseResult]) -> tuple[str, str]:
-        """The results of the steps of an attempt, and the status that they come to."""
-        if len(results) == 1:  # most have one
-            text, status = self.case(results[0])
-            return f"[{text}]", status
-        steps = list(map(self.case, results))
-        return f"[{','.join([text for text, _ in steps])}]", roll_up([status for _, status in steps])
-
-    def case(self, result: TestCaseResult) -> tuple[str, str]:
-        """The result of a test case, and its status."""
-        fields = result.__dict__
-        if type(result) is not TestCaseResult or len(fields) != _COUNTS[TestCaseResult]:
-            raise _Unusual
-        kept, last, error = fields["results"], fields["last_interaction_index"], fields["error"]
-        name, run, place = fields["name"], fields["run_id"], fields["recorded_at"]
-        status = word_of_case(result)
-        recorded_at = "" if place is None else f'"recorded_at":{_quoted(place)},'
-        checks = map(self._row, kept.rows()) if type(kept) is Findings else map(_check, kept)
-        text = (
-            f'{{"results":[{",".join(checks)}],"duration_ms":{_integer(fields["duration_ms"])},'
-            f'"last_interaction_index":{"null" if last is None else _integer(last)},'
-            f'"error":{"null" if error is None else data_text(error)},'
-            f'"name":{"null" if name is None else _quoted(name)},"run_id":{"null" if run is None else _quoted(run)},'
-            f'"timing":{timing_text(fields["timing"])},'
-            f'{recorded_at}"status":"{status}"}}'
-        )
-        return text, status
-
-    def _row(self, row: Sequence[Any]) -> str:
-        """The result of a check that is kept as a row of `Findings`."""
-        status, message, details, metrics, error_kind, retryable, found, kind, values, check_id, start, seconds = row
-        if kind is None:
-            return _check(status)
-        if found is not MISSING:
-            message, details = worded(kind, values, found, message, details)
-        is_plain = (message is None or type(message) is str) and are_metrics(metrics)
-        if not is_plain or (details and not _OWN.isdisjoint(details)):
-            return _check(make_result(row))
-        _, about, severity = self._checks.get(id(values)) or self._remember(kind, values)
-        own = ""
-        for key, value in (details or {}).items():
-            own += f"{_KEYS[type(key)](key)}:{_quoted(value) if type(value) is str else _value(value, 1)},"
-        return (
-            f'{{"status":{_STATUSES[status]},"message":{"null" if message is None else _quoted(message)},'
-            f'"details":{{{own}"duration_ms":{int(seconds * 1000)},{about},'
-            f'"metrics":{data_text(list(metrics)) if metrics else "[]"},"check_id":{_quoted(check_id)},{severity},'
-            f'"error_kind":{"null" if error_kind is None else _quoted(error_kind)},'
-            f'"retryable":{"false" if retryable is False else atom_text(retryable)},"usage":null,"timing":'
-            f'{{"started_at":"{start_text(start)}","seconds":{_number(seconds)},"time_to_first_chunk":null}}}}'
-        )
-
-    def _remember(self, kind: Any, values: Mapping[str, Any]) -> tuple[Any, str, str]:
-        """The end of the details of a check, which tells of its configuration, and its severity."""
-        about = (
-            f'"check_kind":{atom_text(kind.kind or kind.__name__)},"check_name":{atom_text(values["name"])},'
-            f'"check_description":{atom_text(values["description"])},"check_spec":{_value(kind.spec_of(values), 1)}}}'
-        )
-        if len(self._checks) >= _MOST_CHECKS:
-            self._checks.clear()
-        known = self._checks[id(values)] = values, about, f'"severity":{atom_text(values["severity"])}'
-        return known
+_NAMES: Final[dict[type[Any], tuple[str, ...]]] = {
+    CheckResult: (
+        *("status", "message", "details", "metrics", "check_id", "severity"),
+        *("error_kind", "retryable", "usage", "timing"),
+    ),
+    TestCaseResult: (
+        *("results", "duration_ms", "last_interaction_index", "error", "name"),
+        *("run_id", "timing", "recorded_at"),
+    ),
+    ScenarioAttempt: ("steps", "duration_ms", "final_trace", "trial", "conversation_id", "timing"),
+    ScenarioResult: (
+        *("steps", "duration_ms", "final_trace", "trial", "conversation_id", "timing"),
+        *("scenario_name", "multiple_runs", "runs_executed", "tags", "scenario_id", "run_id", "earlier_attempts"),
+    ),
+}
 
 
-# How many values each of them has: a result with a value more, or of a class that was given a field more, is left to
-# pydantic.
-_COUNTS: Final[dict[type[Any], int]] = {CheckResult: 10, TestCaseResult: 8, ScenarioAttempt: 6, ScenarioResult: 13}
-_MOST_CHECKS: Final = 500
+def _attempts(attempts: Sequence[Any]) -> Written:
+    """Attempts, or results of scenarios."""
+    kind, fields = _fields(attempts)
+    found, statuses = _found(fields)
+    parts: list[str | Texts] = [
+        *('{"steps":', found["steps"], ',"duration_ms":', found["duration_ms"]),
+        *(',"final_trace":', found["final_trace"], ',"trial":', atoms(fields["trial"])),
+        *(',"conversation_id":', found["conversation_id"], ',"timing":', found["timing"]),
+    ]
+    if kind is ScenarioResult:
+        parts += _of_scenarios(fields)
+    return joined(*parts, ',"status":"', statuses, '"}'), statuses
+
+
+def attempt_columns(attempts: Sequence[Any]) -> dict[str, Texts]:
+    """What attempts found, as a column of texts for each field."""
+    _, fields = _fields(attempts)
+    return _found(fields)[0]
+
+
+def case_columns(cases: Sequence[TestCaseResult]) -> dict[str, Texts]:
+    """The same of results of test cases: each is a step by itself, and tells of no conversation."""
+    _, fields = _fields(cases)
+    nothing = ["null"] * len(cases)
+    return {
+        "steps": joined("[", _cases(cases)[0], "]"),
+        "final_trace": nothing,
+        "conversation_id": nothing,
+        "duration_ms": atoms(fields["duration_ms"]),
+        "timing": _timings(fields["timing"]),
+    }
+
+
+def _found(fields: Mapping[str, Column]) -> tuple[dict[str, Texts], list[str]]:
+    counts = list(map(len, fields["steps"]))
+    steps, words = _cases(flat(fields["steps"]))
+    found: dict[str, Texts] = {
+        "steps": regrouped(steps, counts),
+        "final_trace": _traces(fields["final_trace"]),
+        "conversation_id": atoms(fields["conversation_id"]),
+        "duration_ms": atoms(fields["duration_ms"]),
+        "timing": _timings(fields["timing"]),
+    }
+    return found, _rolled_up(words, counts)
+
+
+def _rolled_up(words: Sequence[str], counts: Sequence[int]) -> list[str]:
+    """What the statuses of the parts come to: ``counts[0]`` of them in the first whole, and so on."""
+    statuses: list[str] = []
+    first = 0
+    for count in counts:
+        last = first + count
+        statuses.append(words[first] if count == 1 else roll_up(words[first:last]))
+        first = last
+    return statuses
+
+
+def _of_scenarios(fields: Mapping[str, Column]) -> list[str | Texts]:
+    """What the results of scenarios have beside an attempt."""
+    tags, earlier = fields["tags"], fields["earlier_attempts"]
+    all_earlier = flat(earlier)
+    return [
+        *(',"scenario_name":', atoms(fields["scenario_name"]), ',"multiple_runs":', atoms(fields["multiple_runs"])),
+        *(',"runs_executed":', atoms(fields["runs_executed"])),
+        *(',"tags":', regrouped(atoms(flat(tags)), list(map(len, tags)))),
+        *(',"scenario_id":', atoms(fields["scenario_id"]), ',"run_id":', atoms(fields["run_id"])),
+        *(',"earlier_attempts":', regrouped(_attempts(all_earlier)[0] if all_earlier else [], list(map(len, earlier)))),
+    ]
+
+
+def _cases(cases: Sequence[TestCaseResult]) -> Written:
+    """Results of test cases."""
+    if not cases:
+        return [], []
+    _, fields = _fields(cases)
+    kept, counts = Findings(), list[int]()
+    for results in fields["results"]:
+        if type(results) is Findings:
+            kept.extend(results)
+            counts.append(results.count())
+        else:
+            for result in results:
+                kept.add_result(result)
+            counts.append(len(results))
+    checks, words = _checks(kept)
+    errors = fields["error"]
+    rolled_up = _rolled_up(words, counts)
+    statuses = ["error" if error is not None else word for error, word in zip(errors, rolled_up, strict=True)]
+    texts = joined(
+        *('{"results":', regrouped(checks, counts), ',"duration_ms":', atoms(fields["duration_ms"])),
+        *(',"last_interaction_index":', atoms(fields["last_interaction_index"]), ',"error":', or_null(errors)),
+        *(',"name":', atoms(fields["name"]), ',"run_id":', atoms(fields["run_id"])),
+        *(',"timing":', _timings(fields["timing"]), ",", _places(fields["recorded_at"])),
+        *('"status":"', statuses, '"}'),
+    )
+    return texts, statuses
+
+
+def _places(column: Column) -> list[str]:
+    """Where cases were recorded, which is only there when it is known."""
+    return ["" if text == "null" else f'"recorded_at":{text},' for text in atoms(column)]
+
+
+def _checks(kept: Findings) -> Written:
+    """The results of checks, as a run keeps them, and their statuses as they count."""
+    if not kept:
+        return [], []
+    rows = list(kept.rows())
+    groups: dict[Any, list[int]] = {}
+    for place, row in enumerate(rows):
+        key = (row[_KIND], row[0]) if row[_KIND] is not None else None
+        if key in groups:
+            groups[key].append(place)
+        else:
+            groups[key] = [place]
+    texts = [""] * len(rows)
+    for places in groups.values():
+        alike = [rows[place] for place in places]
+        written = _rows_of_a_sort(alike) or _results_of_checks(list(map(make_result, alike)))
+        for place, text in zip(places, written, strict=True):
+            texts[place] = text
+    return texts, kept.statuses()
+
+
+_KIND: Final = 7  # where in a row the class of the check stands
 # What a check is not to have in its own details, as it would stand in another place there.
 _OWN: Final = frozenset({"duration_ms", "check_kind", "check_name", "check_description", "check_spec"})
 
 
-def _check(result: CheckResult) -> str:
-    """The result of a check that is an object already."""
-    fields = result.__dict__
-    if type(result) is not CheckResult or len(fields) != _COUNTS[CheckResult]:
-        raise _Unusual
-    metrics, usage = fields["metrics"], fields["usage"]
-    return (
-        f'{{"status":{_STATUSES[fields["status"]]},"message":{atom_text(fields["message"])},'
-        f'"details":{_value(fields["details"])},"metrics":{data_text(list(metrics)) if metrics else "[]"},'
-        f'"check_id":{atom_text(fields["check_id"])},"severity":{atom_text(fields["severity"])},'
-        f'"error_kind":{atom_text(fields["error_kind"])},"retryable":{atom_text(fields["retryable"])},'
-        f'"usage":{"null" if usage is None else data_text(usage)},"timing":{timing_text(fields["timing"])}}}'
-    )
+def _rows_of_a_sort(rows: Sequence[Sequence[Any]]) -> list[str] | None:
+    """The results of checks of one class and one status that are kept as rows of `Findings`.
 
-
-def trace_text(trace: Trace) -> str:
-    """A trace, with its last turn beside; one of another class as that class has it."""
-    if type(trace) is not Trace:
-        return data_text(completed(trace))
-    fields = trace.__dict__
-    turns = list(map(_turn, fields["interactions"]))
-    annotations = fields["annotations"]
-    return (
-        f'{{"interactions":[{",".join(turns)}],"annotations":{_value(annotations) if annotations else "{}"},'
-        f'"last":{turns[-1] if turns else "null"}}}'
-    )
-
-
-def _turn(turn: Interaction) -> str:
-    if type(turn) is not Interaction:
-        return data_text(completed(turn))
-    fields = turn.__dict__
-    metadata = settled(fields, "metadata")
-    return (
-        f'{{"inputs":{_value(fields["inputs"])},"outputs":{_value(fields["outputs"])},'
-        f'"metadata":{_value(metadata) if metadata else "{}"}}}'
-    )
-
-
-def timing_text(timing: Any) -> str:
-    """The ``timing`` of a result, as it is kept."""
-    if timing is None:
-        return "null"
-    if isinstance(timing, Timing):
-        return data_text(timing.dump())
-    first = atom_text(timing[2]) if len(timing) == 3 else "null"
-    return f'{{"started_at":"{start_text(timing[0])}","seconds":{_number(timing[1])},"time_to_first_chunk":{first}}}'
-
-
-def data_text(data: Any) -> str:
-    """Models, or JSON data, that pydantic writes."""
-    text = to_json(data)
-    if holds_odd_numbers(text):
-        raise _Unusual
-    return text.decode()
-
-
-def _value(value: Any, depth: int = 0) -> str:
-    """Any value, as `json_safe` has it.
-
-    Parameters
-    ----------
-    depth
-        How many levels of a recorded value it lies below.
+    None when there are objects for them, or have to be.
     """
-    kind = _type_of(value)
-    write = _ATOMS.get(kind)
-    if write is not None:
-        return write(value)
-    if (kind is dict or kind is FrozenDict) and len(value) <= _FEW:
+    statuses, messages, details, metrics, error_kind, retryable, found, kinds, config, check_id, start, seconds = zip(
+        *rows, strict=True
+    )
+    kind = kinds[0]
+    if kind is None:
+        return None
+    messages, details = _told(kind, config, found, messages, details)
+    keys = flat(details)
+    if (
+        not set(map(type, messages)) <= _MESSAGES
+        or set(map(type, details)) != _DICT
+        or not set(map(type, keys)) <= _TEXT
+        or not _OWN.isdisjoint(keys)
+        or (any(metrics) and not all(map(are_metrics, metrics)))
+    ):
+        return None
+    about, severity = _configurations(kind, config)
+    own = [f"{text[:-1]}," if len(text) > 2 else "{" for text in values(details)]
+    return joined(
+        *(f'{{"status":{_STATUSES[statuses[0]]},"message":', atoms(messages), ',"details":', own, '"duration_ms":'),
+        *(atoms([int(it * 1000) for it in seconds]), ",", about, ',"metrics":', _metrics(metrics)),
+        *(',"check_id":', atoms(check_id), ',"severity":', severity, ',"error_kind":', atoms(error_kind)),
+        *(',"retryable":', atoms(retryable), ',"usage":null,"timing":{"started_at":"', start_texts(start)),
+        *('","seconds":', atoms(seconds), ',"time_to_first_chunk":null}}'),
+    )
+
+
+_DICT: Final[set[type[Any]]] = {dict}
+_TEXT: Final[set[type[Any]]] = {str}
+_MESSAGES: Final[set[type[Any]]] = {str, NoneType}
+
+
+def _told(kind: Any, configs: Column, found: Column, messages: Column, details: Column) -> tuple[Column, Column]:
+    """The messages and the details of checks, worded where they pass; see `worded`."""
+    rows = zip(configs, found, messages, details, strict=True)
+    told: list[tuple[Any, Any]]
+    if set(map(type, chain(messages, details))) == {NoneType} and id(MISSING) not in set(map(id, found)):
         try:
-            text = ""
-            for key, item in value.items():
-                text += f",{_KEYS[type(key)](key)}:{_ATOMS[type(item)](item)}"
-            return f"{{{text[1:]}}}"
-        except KeyError:  # a key that is no text, or a value that is no atom
-            pass
-    return data_text(json_data(value, depth))
+            told = [kind.passed(config, it) for config, it in zip(configs, found, strict=True)]
+        except Exception:  # one cannot be told as it is
+            told = [worded(kind, config, it, message, own) for config, it, message, own in rows]
+    else:
+        told = [
+            (message, own) if it is MISSING else worded(kind, config, it, message, own)
+            for config, it, message, own in rows
+        ]
+    return [message for message, _ in told], [own or {} for _, own in told]
 
 
-# From so many items on a dict is written by pydantic at less cost.
-_FEW: Final = 10
+def _metrics(column: Column) -> list[str]:
+    return [data_text(list(metrics)) if metrics else "[]" for metrics in column]
 
 
-def atom_text(value: Any) -> str:
-    """A text, a number, a flag or None.
-
-    Raises
-    ------
-    Exception
-        When it is anything else, or a number that JSON has no form for.
-    """
-    return _ATOMS[type(value)](value)
-
-
-def _null(value: None) -> str:
-    return "null"
-
-
-def _flag(value: bool) -> str:
-    return "true" if value else "false"
-
-
-def _integer(value: int) -> str:
-    if type(value) is int and -_HUGE < value < _HUGE:
-        return repr(value)
-    raise _Unusual
+def _configurations(kind: Any, configs: Column) -> tuple[list[str], list[str]]:
+    """The end of the details of checks, which tells of their configuration, and their severities."""
+    apart = {id(config): config for config in configs}  # like checks share one
+    distinct = list(apart.values())
+    columns = kind.spec_columns(distinct)
+    specs = values([kind.spec_of(config) for config in distinct], 1) if columns is None else objects(columns)
+    names, descriptions, severities = (
+        atoms([config[name] for config in distinct]) for name in ("name", "description", "severity")
+    )
+    head = f'"check_kind":{atoms([kind.kind or kind.__name__])[0]},"check_name":'
+    abouts = joined(head, names, ',"check_description":', descriptions, ',"check_spec":', specs, "}")
+    if len(distinct) == len(configs):
+        return abouts, severities
+    place = {known: number for number, known in enumerate(apart)}
+    places = [place[id(config)] for config in configs]
+    return [abouts[it] for it in places], [severities[it] for it in places]
 
 
-def _number(value: float) -> str:
-    if not -inf < value < inf:
-        raise _Unusual
-    text = repr(value)
-    return text if "e" not in text else to_json(value).decode()  # whose exponents are written in another way
-
-
-_HUGE: Final = 10**3_000
-_ATOMS: Final[dict[type[Any], Callable[[Any], str]]] = {
-    str: _quoted,
-    NoneType: _null,
-    bool: _flag,
-    int: _integer,
-    float: _number,
-}
-_KEYS: Final = {str: _quoted}
 _STATUSES: Final = {status: f'"{status.value}"' for status in CheckStatus}
+
+
+def _results_of_checks(results: Sequence[CheckResult]) -> list[str]:
+    """Results of checks that are objects already."""
+    _, fields = _fields(results)
+    return joined(
+        *('{"status":', [_STATUSES[status] for status in fields["status"]], ',"message":', atoms(fields["message"])),
+        *(',"details":', values(fields["details"]), ',"metrics":', _metrics(fields["metrics"])),
+        *(',"check_id":', atoms(fields["check_id"]), ',"severity":', atoms(fields["severity"])),
+        *(',"error_kind":', atoms(fields["error_kind"]), ',"retryable":', atoms(fields["retryable"])),
+        *(',"usage":', or_null(fields["usage"]), ',"timing":', _timings(fields["timing"]), "}"),
+    )
+
+
+def _traces(traces: Sequence[Trace]) -> list[str]:
+    """Traces, with their last turn beside; one of another class as that class has it."""
+    if set(map(type, traces)) != {Trace}:
+        return [_traces([it])[0] if type(it) is Trace else data_text(completed(it)) for it in traces]
+    fields = [trace.__dict__ for trace in traces]
+    interactions = [it["interactions"] for it in fields]
+    counts = list(map(len, interactions))
+    turns = _turns(flat(interactions))
+    end, last = 0, list[str]()
+    for count in counts:
+        end += count
+        last.append(turns[end - 1] if count else "null")
+    annotations = [values([found])[0] if (found := it["annotations"]) else "{}" for it in fields]
+    return joined('{"interactions":', regrouped(turns, counts), ',"annotations":', annotations, ',"last":', last, "}")
+
+
+def _turns(turns: Sequence[Interaction]) -> list[str]:
+    kinds = set(map(type, turns))
+    if kinds - {Interaction}:
+        return [_turns([it])[0] if type(it) is Interaction else data_text(completed(it)) for it in turns]
+    fields = [turn.__dict__ for turn in turns]
+    metadata = [values([found])[0] if (found := settled(it, "metadata")) else "{}" for it in fields]
+    inputs, outputs = (values([it[name] for it in fields]) for name in ("inputs", "outputs"))
+    return joined('{"inputs":', inputs, ',"outputs":', outputs, ',"metadata":', metadata, "}")
+
+
+def _timings(timings: Column) -> list[str]:
+    """The ``timing`` of results, as they keep it."""
+    if set(map(type, timings)) != {tuple}:
+        return [
+            _timings([it])[0] if type(it) is tuple else data_text(it.dump() if isinstance(it, Timing) else it)
+            for it in timings
+        ]
+    return joined(
+        *('{"started_at":"', start_texts([it[0] for it in timings]), '","seconds":', atoms([it[1] for it in timings])),
+        *(',"time_to_first_chunk":', atoms([it[2] if len(it) == 3 else None for it in timings]), "}"),
+    )

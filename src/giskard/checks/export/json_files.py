@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic_core import to_json
 
 from giskard.checks.core.models import SCHEMA_VERSION
 from giskard.checks.core.result import ScenarioResult, TestCaseResult
-from giskard.checks.export._result_json import (
-    ResultWriter,
-    atom_text,
-    checked,
-    data_text,
-    result_text,
-    timing_text,
-    trace_text,
-)
+from giskard.checks.export._columns import data_text, joined
+from giskard.checks.export._result_json import attempt_columns, case_columns, in_batches, result_text
 from giskard.checks.export._results import AnyResult, Member, SuiteView, as_suite, refuse_other
 from giskard.checks.utils.files import write_atomically
 from giskard.checks.utils.json_safe import json_safe
@@ -79,24 +72,35 @@ def to_json_lines(result: AnyResult, path: str | os.PathLike[str] | None = None)
     OSError
         When the file cannot be written.
     """
-    suite, writer = as_suite(result), ResultWriter()
-    text = "".join([line for member in suite.members for line in _lines(suite, member, writer)])
+    suite = as_suite(result)
+    lines = [line for member in suite.members for line in _heads(suite, member)]
+    text = "".join(in_batches(lines, _written, _written_by_pydantic))
     if path is not None:
         write_atomically(path, text)
     return text
 
 
-def _lines(suite: SuiteView, member: Member, writer: ResultWriter) -> Iterator[str]:
+def _heads(suite: SuiteView, member: Member) -> Iterator[tuple[dict[str, Any], Any]]:
+    """The beginning of each line of a member, and the attempt, or the test case, that it is about."""
     scenario = member.scenario
     attempts: list[Any] = [member.source] if scenario is None else scenario.attempts
     identity = {"schema_version": SCHEMA_VERSION, "suite_name": suite.name, **_identity(member)}
     for trial, attempt in enumerate(attempts, 1):
-        head = {**identity, "trial": trial, "status": attempt.status.value}
-        try:
-            line = checked(f"{data_text(head)[:-1]},{_found(attempt, writer)}}}")
-        except Exception:  # one broken object must not cost the results of all others
-            line = to_json(json_safe({**head, **_found_data(attempt)})).decode()
-        yield f"{line}\n"
+        yield {**identity, "trial": trial, "status": attempt.status.value}, attempt
+
+
+def _written(lines: Sequence[tuple[dict[str, Any], Any]]) -> list[str]:
+    heads, attempts = zip(*lines, strict=True)
+    write = case_columns if isinstance(attempts[0], TestCaseResult) else attempt_columns
+    found = write(attempts)
+    parts = [part for name in _FOUND for part in (f',"{name}":', found[name])]
+    return joined([data_text(head)[:-1] for head in heads], *parts, "}\n")
+
+
+def _written_by_pydantic(line: tuple[dict[str, Any], Any]) -> str:
+    """One broken object must not cost the results of all others."""
+    head, attempt = line
+    return to_json(json_safe({**head, **_found_data(attempt)})).decode() + "\n"
 
 
 def _identity(member: Member) -> dict[str, Any]:
@@ -112,26 +116,12 @@ def _identity(member: Member) -> dict[str, Any]:
     }
 
 
-def _found(attempt: Any, writer: ResultWriter) -> str:
-    """What an attempt found, or a test case, as the inner part of a JSON object: `_FOUND` in their order."""
-    fields = attempt.__dict__
-    if isinstance(attempt, TestCaseResult):
-        steps, trace, conversation = f"[{writer.case(attempt)[0]}]", "null", "null"
-    else:
-        steps, _ = writer.steps(fields["steps"])
-        trace, conversation = trace_text(fields["final_trace"]), atom_text(fields["conversation_id"])
-    return (
-        f'"steps":{steps},"final_trace":{trace},"conversation_id":{conversation},'
-        f'"duration_ms":{atom_text(fields["duration_ms"])},"timing":{timing_text(fields["timing"])}'
-    )
-
-
 # What of an attempt stands in a line beside its identity.
 _FOUND = ("steps", "final_trace", "conversation_id", "duration_ms", "timing")
 
 
 def _found_data(attempt: Any) -> dict[str, Any]:
-    """What `_found` writes, as JSON data."""
+    """What stands beside the head in a line, as JSON data."""
     data = json.loads(result_text(attempt))
     if isinstance(attempt, TestCaseResult):
         data = {**data, "steps": [data], "final_trace": None, "conversation_id": None}
