@@ -365,6 +365,19 @@ def test_colours_only_where_they_are_wanted(monkeypatch):
     assert not re.search(r"\x1b\[[\d;]*3\d", plain)  # bold and dim may stay, colours may not
 
 
+def test_with_rich_pretty_disabled_there_are_no_colours(monkeypatch, capsys):
+    result = run(scenario("a", failing()))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+    result.print_report()
+    assert "\x1b[" in capsys.readouterr().out
+    monkeypatch.setenv("GISKARD_CHECKS_DISABLE_RICH_PRETTY", "yes")
+    result.print_report()
+    assert "\x1b[" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("environment", [{}, {"CI": "true"}, {"NO_COLOR": "1"}])
 def test_in_a_pipe_there_is_only_text(environment):
     code = """
@@ -411,6 +424,14 @@ def test_a_trace_that_renders_itself_is_used():
     assert r"user> hel\x1blo" in text
     assert "inputs" not in text
     assert all(cell_len(line) <= 80 for line in text.splitlines())
+
+
+def test_with_rich_pretty_disabled_a_conversation_is_told_turn_by_turn(monkeypatch):
+    result = run(Scenario("a", trace_type=Chat).interact("hello", "hi").check(failing()))
+
+    monkeypatch.setenv("GISKARD_CHECKS_DISABLE_RICH_PRETTY", "1")
+    assert "inputs hello outputs hi" in words(printed(result))
+    assert "user>" not in printed(result)
 
 
 @pytest.mark.parametrize(("kind", "outputs"), [(Broken, "the answer"), (Markup, "the answer [/oops]")])

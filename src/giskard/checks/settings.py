@@ -50,7 +50,8 @@ class Settings(BaseModel):
     default_model, default_judge, default_embedding_model
         Names of models.
     disable_rich_pretty
-        Whether reports print values as they are, without colours and layout; what is not yes or no is no.
+        Whether reports are plain: without colours (a console of yours has its own say), and conversations turn by
+        turn also where their class renders itself for rich.  What is not yes or no is no.
     max_reported_failures
         How many failures a report shows in full; None, also for what is not a whole number from 0 on, shows all.
     """

@@ -15,6 +15,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 from rich.style import Style
 
+from giskard.checks.settings import get_settings
 from giskard.checks.utils.text import cut, visible
 
 __all__ = ["WIDEST", "Glyphs", "Page", "Row", "Span", "fit", "size", "wrap"]
@@ -136,10 +137,17 @@ class Page:
     ----------
     console
         Where it will be printed; on stdout when it is None.
+
+    Attributes
+    ----------
+    is_plain
+        Whether neither colours nor what other classes render of themselves are wanted; see `Settings`.
     """
 
     def __init__(self, console: Console | None) -> None:
-        self.console = Console(highlight=False) if console is None else console
+        self.is_plain = get_settings().disable_rich_pretty
+        colours = None if self.is_plain else "auto"
+        self.console = Console(highlight=False, color_system=colours) if console is None else console
         self.width = max(_NARROWEST, min(self.console.width, WIDEST))
         self._encoding = None if self.console.encoding.startswith("utf") else self.console.encoding
         self.glyphs = _ASCII if self._encoding else Glyphs()

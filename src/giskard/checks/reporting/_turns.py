@@ -134,8 +134,10 @@ def _call_rows(page: Page, call: Any, label: str, width: int, limits: Limits) ->
 
 
 def trace_rows(page: Page, trace: Any, width: int, limits: Limits) -> list[Row] | None:
-    """A conversation as its own class renders it; None when it leaves that to us, or fails to."""
+    """A conversation as its own class renders it; None when it leaves that to us, or fails to, or is not asked."""
     kind = cast("type[Any]", type(trace))
+    if page.is_plain:
+        return None
     if not hasattr(kind, "__rich_console__") and not hasattr(kind, "__rich__"):
         return None
     return page.rendered(trace, width, limits.trace)
