@@ -497,3 +497,34 @@ def test_a_function_is_meant_in_data_written_by_hand_too():
     assert suite.target is answer
     with pytest.raises(ValidationError, match="has no attribute 'anwser'"):
         Scenario.model_validate({**data, "target": {"$callable": f"{__name__}:anwser"}})
+
+
+BAD = {"kind": "equals", "expected_value": 1, "target_ky": "trace.last"}
+
+
+def places(load):
+    with pytest.raises(ValidationError) as refused:
+        load()
+    return [".".join(map(str, line["loc"])) for line in refused.value.errors()]
+
+
+def test_an_error_says_which_item_of_a_list_it_is_in():
+    good = {"kind": "equals", "expected_value": 1}
+    steps = [{"checks": []}, {"checks": [good, BAD, 5, {"kind": "eqals"}], "interacts": [{"inputs": 1}]}]
+    in_step = ["interacts.0.outputs", "checks.1.target_ky", "checks.2", "checks.3"]
+
+    assert places(lambda: Step.model_validate(steps[1])) == in_step
+    assert places(lambda: Scenario.model_validate({"name": "s", "steps": steps})) == [f"steps.1.{it}" for it in in_step]
+    suite = {"name": "s", "scenarios": [{"name": "a"}, {"name": "b", "steps": steps}, {"nam": "c"}]}
+    in_suite = [f"scenarios.1.steps.1.{it}" for it in in_step]
+    assert places(lambda: Suite.model_validate(suite)) == [*in_suite, "scenarios.2.nam"]
+    assert places(lambda: TestCase(trace=Trace(), checks=[Equals(expected_value=1), len])) == ["checks.1"]
+    inner = {"kind": "any_of", "checks": [good, {"kind": "not", "check": BAD}]}
+    assert places(lambda: TestCase(trace=Trace(), checks=[inner])) == ["checks.0.checks.1.check.target_ky"]
+
+
+def test_what_is_no_check_is_told_as_before():
+    with pytest.raises(ValidationError, match=r"Value error, expected a check, got int: 5 \[type=value_error"):
+        Step(checks=[5])
+    with pytest.raises(ValueError, match=r"^expected a check, got int: 5$"):
+        Scenario("s").check(5)

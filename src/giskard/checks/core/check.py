@@ -11,13 +11,24 @@ from giskard.checks.core.check_result import worded
 from giskard.checks.core.discriminated import Discriminated
 from giskard.checks.core.error_kinds import ErrorKind, is_retryable
 from giskard.checks.core.extraction import JSONPathStr, NoMatch, compile_path
+from giskard.checks.core.models import each
 from giskard.checks.core.options import Seconds
 from giskard.checks.core.result import CheckResult, CheckStatus, Severity, Verdict
 from giskard.checks.core.tool_calls import BadToolCall
 from giskard.checks.core.types import MISSING, In, Out, TraceT
 from giskard.checks.utils.json_safe import describe
 
-__all__ = ["Check", "Checks", "CodeCheck", "JSONPathStr", "NoVerdict", "OneCheck", "lookup", "validate_checks"]
+__all__ = [
+    "Check",
+    "Checks",
+    "CodeCheck",
+    "JSONPathStr",
+    "NoVerdict",
+    "OneCheck",
+    "lookup",
+    "validate_check",
+    "validate_checks",
+]
 
 
 class NoVerdict(Exception):
@@ -271,7 +282,10 @@ def validate_checks(value: Any) -> list[Check]:
     """
     if _type_of(value) not in _LISTS and not _is_row(value):
         raise ValueError(f"expected a list of checks, got {_type_of(value).__name__}: {value!r:.200}")
-    return [it if _is_check(it) else _validate_check(it) for it in value]
+    try:
+        return [it if _is_check(it) else _loaded(it) for it in value]
+    except ValueError:  # told again, with the place of each
+        return each(value, validate_check, "checks")
 
 
 # As isinstance: the one of pydantic's classes, which may be abstract, costs ten times as much.
@@ -290,7 +304,7 @@ def _no_check(item: object) -> ValueError:
     return ValueError(f"expected a check, got {kind.__name__}: {item!r:.200}{hint}")
 
 
-def _validate_check(item: Any) -> Check:
+def _loaded(item: Any) -> Check:
     if isinstance(item, type) and issubclass(item, Check):
         raise ValueError(f"expected a check, got the class {item.__name__}; make one: {item.__name__}(...)")
     if not isinstance(item, dict):
@@ -298,15 +312,22 @@ def _validate_check(item: Any) -> Check:
     return Check.model_validate(item)
 
 
-def _validate_one(item: Any) -> Check:
-    return item if _is_check(item) else _validate_check(item)
+def validate_check(item: Any) -> Check:
+    """`item` as a check: a dictionary is loaded by its kind.
+
+    Raises
+    ------
+    ValueError
+        When it is anything else.
+    """
+    return item if _is_check(item) else _loaded(item)
 
 
 # Checks of any kind and type parameters are kept as they are; dictionaries are loaded by their kind.
 Checks: TypeAlias = Annotated[Sequence[Check], PlainValidator(validate_checks), PlainSerializer(list)]
 OneCheck: TypeAlias = Annotated[
     Check,
-    PlainValidator(_validate_one),
+    PlainValidator(validate_check),
     PlainSerializer(lambda item: item),
 ]
 

@@ -18,7 +18,7 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, core_schema
 
 from giskard.checks.core._plain_fields import fill, settle, shared_names
 from giskard.checks.core.exceptions import UnknownFieldWarning
@@ -35,6 +35,7 @@ __all__ = [
     "construct",
     "did_you_mean",
     "dump_fields",
+    "each",
     "explained",
     "known_names",
     "plain_class",
@@ -154,7 +155,7 @@ def explained(cls: type[BaseModel], error: ValidationError) -> ValidationError:
     for line in error.errors(include_url=False):
         if line["type"] == "extra_forbidden" and len(line["loc"]) == 1:
             word = str(line["loc"][0])
-            kind: str | PydanticCustomError = PydanticCustomError(
+            kind = PydanticCustomError(
                 "unknown_field",
                 "{model} has no field {word}{hint} Its fields are: {names}",  # type: ignore[arg-type]
                 {
@@ -164,17 +165,50 @@ def explained(cls: type[BaseModel], error: ValidationError) -> ValidationError:
                     "names": ", ".join(names),
                 },
             )
+            lines.append(InitErrorDetails(type=kind, loc=line["loc"], input=line["input"], ctx=line.get("ctx", {})))
         else:
-            kind = line["type"]
-            if kind not in _standard_types():
-                kind = PydanticCustomError(cast("Any", kind), "{message}", {"message": line["msg"]})
-        lines.append(InitErrorDetails(type=kind, loc=line["loc"], input=line["input"], ctx=line.get("ctx", {})))
+            lines.append(_at(line["loc"], line))
     lines.sort(
         key=lambda line: not isinstance(line["type"], PydanticCustomError) or line["type"].type != "unknown_field"
     )
     # What is not understood may be a key that was put into the wrong place.
     hidden = bool(cls.model_config.get("hide_input_in_errors"))
     return ValidationError.from_exception_data(error.title, lines, hide_input=hidden)
+
+
+def each(items: Sequence[Any], validate: Callable[[Any], ModelT], title: str) -> list[ModelT]:
+    """What `validate` makes of each of `items`.
+
+    Raises
+    ------
+    ValidationError
+        Of all that it refuses, each with its place among them.
+    """
+    try:
+        return [validate(item) for item in items]
+    except ValueError:  # a ValidationError is one
+        pass
+    made: list[ModelT] = []
+    lines: list[InitErrorDetails] = []
+    for place, item in enumerate(items):
+        try:
+            made.append(validate(item))
+        except ValidationError as error:
+            lines += [_at((place, *line["loc"]), line) for line in error.errors(include_url=False)]
+        except ValueError as error:
+            told = PydanticCustomError("value_error", "Value error, {error}", {"error": str(error)})
+            lines.append(InitErrorDetails(type=told, loc=(place,), input=item))
+    if lines:
+        raise ValidationError.from_exception_data(title, lines)
+    return made
+
+
+def _at(loc: tuple[int | str, ...], line: ErrorDetails) -> InitErrorDetails:
+    """An error that was told already, to be told at `loc`."""
+    kind: str | PydanticCustomError = line["type"]
+    if kind not in _standard_types():
+        kind = PydanticCustomError(cast("Any", kind), "{message}", {"message": line["msg"]})
+    return InitErrorDetails(type=kind, loc=loc, input=line["input"], ctx=line.get("ctx", {}))
 
 
 @functools.cache

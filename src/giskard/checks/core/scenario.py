@@ -9,14 +9,14 @@ from typing import Annotated, Any, Generic, Self, cast
 from pydantic import Field, PlainSerializer, PlainValidator, StrictInt, field_validator
 
 from giskard.checks.core.blocking import blocking
-from giskard.checks.core.check import Check, Checks, validate_checks
+from giskard.checks.core.check import Check, Checks, validate_check
 from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions
 from giskard.checks.core.interaction.base import InteractionSpec
 from giskard.checks.core.interaction.interact import Interact
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
-from giskard.checks.core.models import SavedModel
+from giskard.checks.core.models import SavedModel, each
 from giskard.checks.core.options import GivenTarget, Seconds, positive_int, valid_target
 from giskard.checks.core.result import ScenarioResult
 from giskard.checks.core.scenario_execution import Targets, run_scenario
@@ -32,7 +32,7 @@ Turn = Interaction | InteractionSpec
 def _validate_turns(value: Any) -> list[Any]:
     if isinstance(value, (str, dict)) or not isinstance(value, Sequence):
         raise ValueError(f"expected a list of interactions and specs, got {type(cast('Any', value)).__name__}")
-    return [_validate_turn(item) for item in cast("Sequence[Any]", value)]
+    return each(cast("Sequence[Any]", value), _validate_turn, "interacts")
 
 
 def _validate_turn(item: Any) -> Any:
@@ -134,7 +134,7 @@ class Scenario(SavedModel, Generic[In, Out, TraceT]):
 
     def check(self, check: Check) -> Self:
         """Add a check to the last step."""
-        (valid,) = validate_checks([check])
+        valid = validate_check(check)
         if not self.steps:
             self.steps.append(Step())
         cast("list[Check]", self.steps[-1].checks).append(valid)

@@ -14,7 +14,7 @@ from giskard.checks.core.blocking import blocking
 from giskard.checks.core.document import Document
 from giskard.checks.core.events import RunObserver
 from giskard.checks.core.execution import RunOptions
-from giskard.checks.core.models import SavedModel, read_result
+from giskard.checks.core.models import SavedModel, each, read_result
 from giskard.checks.core.options import GivenTarget, check_options
 from giskard.checks.core.result import Outcome, ScenarioResult, ScenarioStatus, Text, roll_up
 from giskard.checks.core.scenario import Scenario
@@ -41,7 +41,7 @@ def _validate_member(item: Any) -> Any:
 def _validate_members(value: Any) -> list[Any]:
     if isinstance(value, (str, dict, BaseModel)) or not isinstance(value, Sequence):
         raise ValueError(f"expected a list of scenarios, got {type(cast('Any', value)).__name__}: {value!r:.200}")
-    return [_validate_member(item) for item in cast("Sequence[Any]", value)]
+    return each(cast("Sequence[Any]", value), _validate_member, "scenarios")
 
 
 Members = Annotated[Sequence[Member], PlainValidator(_validate_members), PlainSerializer(list)]
