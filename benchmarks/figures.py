@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from benchmarks.workloads import TURNS
+from benchmarks.workloads import FIRST, TURNS
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,7 @@ FIGURES = [
     Figure("W2", "grow_mb", "RSS growth", "MB"),
     *[Figure("W3", f"build_cpu@{n}", f"build a turn, N={n}, CPU", "us") for n in TURNS],
     *[Figure("W3", f"run_cpu@{n}", f"run a turn, N={n}, CPU", "us", 6.0) for n in TURNS],
+    Figure("W3", f"run_cpu@{FIRST}", "run a turn, N=10, of the first 100 on both sides, CPU", "us"),
     Figure("W3", "growth", "growth exponent of run, 1000 to 3000", "", 1.05, "value"),
     *_suite("W4", 1.1),
     *_suite("W5", 1.2),

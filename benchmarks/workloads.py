@@ -58,6 +58,9 @@ VERDICT = {
 }
 
 
+FIRST = "first"  # of the first 100 turns in a process, whose bare loop is cold too
+
+
 def turns(scale):
     """Pairs of (name of the size, number of turns)."""
     return [(n, max(2, int(n * scale))) for n in TURNS]
