@@ -6,6 +6,7 @@ import datetime
 import enum
 import json
 import math
+import warnings
 from collections import namedtuple
 from decimal import Decimal
 from typing import Any
@@ -193,6 +194,26 @@ def test_a_value_more_is_left_to_pydantic() -> None:
         del vars(part)["new"]
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"timing": {"started_at": "2026-01-01T00:00:00Z", "seconds": 1}},
+        {"timing": None},
+        {"tags": "abc"},
+        {"tags": {"a": 1}},
+        {"tags": ("a", "b")},
+        {"earlier_attempts": ()},
+    ],
+    ids=str,
+)
+def test_values_that_were_put_in_by_hand_are_written_as_pydantic_has_them(values: dict[str, Any]) -> None:
+    result = Scenario("s", tags=["a"]).interact("in", "out").check(StringMatching(keyword="out")).run_sync()
+    by_hand = result.model_copy(update=values)
+    with warnings.catch_warnings(action="ignore"):
+        assert [result_text(result), result_text(by_hand)] == list(map(BaseModel.model_dump_json, (result, by_hand)))
+        assert result_texts([result, by_hand])[0] == [result_text(result), result_text(by_hand)]
+
+
 def test_a_member_of_an_enum_is_no_text_as_a_key() -> None:
     found = by_hand(scenario_with({"red": 1}, {Color.RED: 1}))
     assert found["final_trace"]["last"]["outputs"] == {"red": 1}
@@ -290,6 +311,7 @@ ODD_CHECKS = [
     {"message": "fine", "about": {1: 2}},
     {"message": "fine", "about": {Color.RED: 2}},
     {"message": "fine", "about": {"\ud800": 2}},
+    {"message": "fine", "about": {"a": {1}, "\ud800": 2}},
     {"message": "fine", "about": {"check_spec": 2, "a": 1}},
     {"message": "half of \ud800"},
     {"message": "fine", "about": {f"key{i}": i for i in range(20)}},

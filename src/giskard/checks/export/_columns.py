@@ -16,7 +16,7 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from giskard.checks.utils.frozen import FrozenDict
-from giskard.checks.utils.json_safe import holds_odd_numbers, json_data
+from giskard.checks.utils.json_safe import holds_odd_numbers, is_utf8, json_data
 
 __all__ = [
     "Column",
@@ -130,18 +130,12 @@ def _value(value: Any, depth: int) -> str:
 
 
 def _texts(column: Column) -> list[str]:
-    first = column[0]
-    if column.count(first) == len(column):  # the same in all
-        _refuse_halves(first)
-        return [_quoted(first)] * len(column)
-    _refuse_halves("".join(column))
-    return list(map(_quoted, column))
-
-
-def _refuse_halves(text: str) -> None:
-    """Raise a UnicodeEncodeError when there is half of a surrogate pair in `text`."""
-    if not text.isascii():
-        text.encode()
+    first, count = column[0], len(column)
+    if column.count(first) == count:  # the same in all
+        column = [first]
+    if not is_utf8("".join(column)):
+        raise Unusual
+    return list(map(_quoted, column)) if len(column) > 1 else [_quoted(first)] * count
 
 
 def _nulls(column: Column) -> list[str]:

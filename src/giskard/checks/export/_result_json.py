@@ -44,7 +44,7 @@ from giskard.checks.export._columns import (
 )
 from giskard.checks.utils.completed import completed
 from giskard.checks.utils.deferred import settled
-from giskard.checks.utils.json_safe import json_safe
+from giskard.checks.utils.json_safe import is_utf8, json_safe
 
 __all__ = ["Written", "attempt_columns", "case_columns", "in_batches", "result_text", "result_texts"]
 
@@ -194,6 +194,8 @@ def _rolled_up(words: Sequence[str], counts: Sequence[int]) -> list[str]:
 def _of_scenarios(fields: Mapping[str, Column]) -> list[str | Texts]:
     """What the results of scenarios have beside an attempt."""
     tags, earlier = fields["tags"], fields["earlier_attempts"]
+    if set(map(type, chain(tags, earlier))) != {list}:
+        raise Unusual
     all_earlier = flat(earlier)
     return [
         *(',"scenario_name":', atoms(fields["scenario_name"]), ',"multiple_runs":', atoms(fields["multiple_runs"])),
@@ -281,6 +283,7 @@ def _rows_of_a_sort(rows: Sequence[Sequence[Any]]) -> list[str] | None:
         or set(map(type, details)) != _DICT
         or not set(map(type, keys)) <= _TEXT
         or not _OWN.isdisjoint(keys)
+        or not is_utf8("".join(keys))
         or (any(metrics) and not all(map(are_metrics, metrics)))
     ):
         return None
@@ -380,13 +383,16 @@ def _turns(turns: Sequence[Interaction]) -> list[str]:
     return joined('{"inputs":', inputs, ',"outputs":', outputs, ',"metadata":', metadata, "}")
 
 
+_CLOCKS: Final[set[type[Any]]] = {tuple, Timing, NoneType}
+
+
 def _timings(timings: Column) -> list[str]:
     """The ``timing`` of results, as they keep it."""
-    if set(map(type, timings)) != {tuple}:
-        return [
-            _timings([it])[0] if type(it) is tuple else data_text(it.dump() if isinstance(it, Timing) else it)
-            for it in timings
-        ]
+    kinds = set(map(type, timings))
+    if not kinds <= _CLOCKS:
+        raise Unusual
+    if kinds != {tuple}:
+        return [_timings([it])[0] if type(it) is tuple else data_text(it and it.dump()) for it in timings]
     return joined(
         *('{"started_at":"', start_texts([it[0] for it in timings]), '","seconds":', atoms([it[1] for it in timings])),
         *(',"time_to_first_chunk":', atoms([it[2] if len(it) == 3 else None for it in timings]), "}"),

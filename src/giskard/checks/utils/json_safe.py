@@ -13,7 +13,18 @@ from pydantic import BaseModel, PlainSerializer
 from giskard.checks.utils.frozen import FrozenDict, FrozenList, known_type
 from giskard.checks.utils.plain import is_mock_call, is_named_tuple
 
-__all__ = ["JsonSafe", "Shown", "describe", "finite", "holds_odd_numbers", "json_data", "json_safe", "tagged", "utf8"]
+__all__ = [
+    "JsonSafe",
+    "Shown",
+    "describe",
+    "finite",
+    "holds_odd_numbers",
+    "is_utf8",
+    "json_data",
+    "json_safe",
+    "tagged",
+    "utf8",
+]
 
 # pydantic's serializer stops at 255 levels; what lies deeper is written as text.
 _MAX_DEPTH = 180
@@ -196,13 +207,16 @@ def _model_items(model: BaseModel) -> list[tuple[str, Any]]:
 
 
 def _safe_mapping(value: Mapping[Any, Any], depth: int, path: set[int]) -> Any:
-    if all(type(key) is str and (key.isascii() or _is_utf8(key)) for key in value):
+    if all(type(key) is str and is_utf8(key) for key in value):
         return {key: _safe(item, depth, path) for key, item in value.items()}
     items = [[_safe(key, depth, path), _safe(item, depth, path)] for key, item in value.items()]
     return {"$type": "dict", "$items": items}
 
 
-def _is_utf8(text: str) -> bool:
+def is_utf8(text: str) -> bool:
+    """Whether there is no half of a surrogate pair in `text`."""
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -215,7 +229,7 @@ JsonSafe = PlainSerializer(json_safe, when_used="json")
 
 
 def _safe_text(text: str) -> Any:
-    return text if text.isascii() or _is_utf8(text) else tagged(text, utf8(text))
+    return text if is_utf8(text) else tagged(text, utf8(text))
 
 
 def _safe_int(value: int) -> Any:
