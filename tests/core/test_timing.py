@@ -174,3 +174,10 @@ def test_a_start_is_written_in_utc_wherever_the_run_is(monkeypatch):
         monkeypatch.undo()
         time.tzset()
     assert written == Timing.of((reading, 1.0)).dump()["started_at"]
+
+
+@pytest.mark.parametrize("parts", [[0.0, 0.25], [0.9999999, 0.5], [0.1, 1.1], [0.5, 0.25, 0.000001], [0.0000004, 0.2]])
+def test_starts_are_written_as_datetime_has_them_around_a_whole_second(parts, monkeypatch):
+    moments = [1_700_000_000 + part for part in parts]
+    monkeypatch.setattr(timing._wall, "times_of", lambda readings: readings)
+    assert start_texts(moments) == [datetime.fromtimestamp(moment, UTC).isoformat() for moment in moments]

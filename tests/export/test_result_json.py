@@ -80,6 +80,12 @@ def loop() -> list[Any]:
     return endless
 
 
+def loop_of_dicts() -> dict[str, Any]:
+    endless: dict[str, Any] = {}
+    endless["self"] = endless
+    return endless
+
+
 def deep(levels: int) -> Any:
     value: Any = "deep"
     for _ in range(levels):
@@ -203,6 +209,11 @@ def test_a_value_more_is_left_to_pydantic() -> None:
         {"tags": {"a": 1}},
         {"tags": ("a", "b")},
         {"earlier_attempts": ()},
+        {"trial": True},
+        {"duration_ms": False},
+        {"scenario_name": "half of \ud800"},
+        {"final_trace": Trace.model_construct(interactions=[], annotations=None)},
+        {"final_trace": Trace.model_construct(interactions=[], annotations=[])},
     ],
     ids=str,
 )
@@ -347,6 +358,31 @@ def test_many_results_are_written_as_each_by_itself(values: list[Any], some: int
     assert at_once == in_batches == [result_text(one) for one in results]
     assert at_once == [BaseModel.model_dump_json(one) for one in results]
     assert statuses == [one.status for one in results]
+
+
+class Timed(Metric):
+    unit: str = "ms"
+
+
+class Rated(CodeCheck):
+    def verdict(self, trace: Any) -> Verdict:
+        return Verdict(CheckStatus.PASS, "fine", {}, [Timed(name="a", value=1)])
+
+
+def test_a_metric_of_a_class_of_ones_own_is_pydantics_to_write() -> None:
+    results = [Scenario(f"s{i}").interact("in", "out").check(Rated()).run_sync() for i in range(3)]
+    assert result_texts(results)[0] == [BaseModel.model_dump_json(one) for one in results]
+
+
+@pytest.mark.parametrize("value", [{"x": math.nan}, ["NaN"], "half of \ud800", {"a": 10**5000}, math.inf])
+def test_odd_recorded_values_cost_nobody_a_second_writing(value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = [scenario_with(value if i % 3 else "plain", value) for i in range(9)]
+    expected = [BaseModel.model_dump_json(one) for one in results]
+    batches: list[int] = []
+    write = _result_json._written
+    monkeypatch.setattr(_result_json, "_written", lambda batch: (batches.append(len(batch)), write(batch))[1])
+    assert result_texts(results)[0] == expected
+    assert batches == [9]
 
 
 def test_an_odd_result_among_many_is_the_only_one_that_is_left_to_pydantic(monkeypatch: pytest.MonkeyPatch) -> None:

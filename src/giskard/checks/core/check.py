@@ -165,7 +165,7 @@ class Check(Discriminated, Generic[In, Out, TraceT], family="check"):
         return spec
 
     @classmethod
-    def spec_columns(cls, many: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[Any]] | None:
+    def _spec_columns(cls, many: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[Any]] | None:
         """`spec_of` many checks at once: a column for each name of it.
 
         Returns

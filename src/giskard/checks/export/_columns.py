@@ -16,7 +16,7 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from giskard.checks.utils.frozen import FrozenDict
-from giskard.checks.utils.json_safe import holds_odd_numbers, is_utf8, json_data
+from giskard.checks.utils.json_safe import holds_odd_numbers, is_utf8, json_data, json_safe
 
 __all__ = [
     "Column",
@@ -27,9 +27,11 @@ __all__ = [
     "flat",
     "joined",
     "objects",
+    "only",
     "or_null",
     "regrouped",
     "values",
+    "whole",
 ]
 
 Column = Sequence[Any]
@@ -69,9 +71,22 @@ def data_text(data: Any) -> str:
     return text.decode()
 
 
-def or_null(column: Column) -> list[str]:
-    """Models, or None."""
+def or_null(column: Column, kind: type[Any]) -> list[str]:
+    """Models of exactly one class, or None."""
+    only(column, kind, NoneType)
     return ["null" if value is None else data_text(value) for value in column]
+
+
+def only(column: Column, *kinds: type[Any]) -> None:
+    """Raise `Unusual` unless all values are of exactly these types."""
+    if not set(map(_type_of, column)).issubset(kinds):
+        raise Unusual
+
+
+def whole(column: Column) -> list[str]:
+    """Whole numbers and None; pydantic writes a flag in their place as a number."""
+    only(column, int, NoneType)
+    return atoms(column)
 
 
 def atoms(column: Column) -> list[str]:
@@ -97,18 +112,22 @@ def values(column: Column, depth: int = 0) -> list[str]:
         How many levels of a recorded value they lie below.
     """
     kinds = set(map(_type_of, column))
-    if kinds <= _COLUMNS.keys():
-        return atoms(column)
-    if kinds <= _DICTS and len(column) >= _SOME and (rows := _alike(column)) is not None:
-        try:
+    try:
+        if kinds <= _COLUMNS.keys():
+            return atoms(column)
+        if kinds <= _DICTS and not any(column):
+            return ["{}"] * len(column)
+        if kinds <= _DICTS and len(column) >= _LEAST_ROWS and (rows := _alike(column)) is not None:
             return objects(rows)
-        except KeyError:  # one holds what is no atom
-            pass
+    except (KeyError, Unusual):  # one holds what is no atom, or what JSON has no form for
+        pass
     return [_value(value, depth) for value in column]
 
 
 def objects(columns: Mapping[str, Column]) -> list[str]:
-    """JSON objects of atoms, out of a column for each key."""
+    """JSON objects of atoms, out of a column for each key, of which there is one."""
+    if not columns:
+        raise Unusual
     parts: list[str | Sequence[str]] = []
     for key, column in columns.items():
         parts += [f"{',' if parts else '{'}{_texts([key])[0]}:", atoms(column)]
@@ -117,7 +136,7 @@ def objects(columns: Mapping[str, Column]) -> list[str]:
 
 def _alike(rows: Sequence[dict[Any, Any]]) -> dict[str, Column] | None:
     """The columns of dicts that all have the same few keys, in the same order; None when they have not."""
-    if not 0 < len(rows[0]) <= _FEW or len(set(map(tuple, rows))) > 1:
+    if not 0 < len(rows[0]) <= _MOST_KEYS or len(set(map(tuple, rows))) > 1:
         return None
     if set(map(_type_of, chain.from_iterable(rows))) != _TEXT:  # a member of an enum may equal a text
         return None
@@ -125,8 +144,10 @@ def _alike(rows: Sequence[dict[Any, Any]]) -> dict[str, Column] | None:
 
 
 def _value(value: Any, depth: int) -> str:
-    write = _COLUMNS.get(_type_of(value))
-    return data_text(json_data(value, depth)) if write is None else write([value])[0]
+    try:
+        return data_text(json_data(value, depth))
+    except Exception:  # half of a surrogate pair, or a number that JSON has no form for
+        return to_json(json_safe(value, depth)).decode()
 
 
 def _texts(column: Column) -> list[str]:
@@ -169,5 +190,5 @@ _COLUMNS: Final[dict[type[Any], Callable[[Column], list[str]]]] = {
 _TEXT: Final[set[type[Any]]] = {str}
 _DICTS: Final[set[type[Any]]] = {dict, FrozenDict}
 # Dicts of more items are written by pydantic at less cost, and so are fewer dicts.
-_FEW: Final = 10
-_SOME: Final = 4
+_MOST_KEYS: Final = 10
+_LEAST_ROWS: Final = 4

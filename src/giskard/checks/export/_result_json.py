@@ -6,8 +6,8 @@ from what the run kept: neither objects nor dicts are made for it, which would c
 
 Only results of exactly the classes here are written like this, and only what is plain in them: texts, numbers, flags
 and small dicts of these.  Other recorded values become JSON data first, and models in them are pydantic's to write.
-Whatever is still left (a field more, a number that JSON has no form for, half of a surrogate pair) makes the whole
-result pydantic's.
+Whatever is still left (a field more, a metric of a class of one's own, half of a surrogate pair in a name) makes the
+whole result pydantic's; its batch is then written in halves, and again in halves, until it is alone.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from giskard.checks.core.check_result import CheckResult, CheckStatus, worded
+from giskard.checks.core.check_result import CheckResult, CheckStatus, Metric, worded
 from giskard.checks.core.findings import Findings, are_metrics, make_result
 from giskard.checks.core.interaction.interaction import Interaction
 from giskard.checks.core.interaction.trace import Trace
 from giskard.checks.core.models import plain_class
-from giskard.checks.core.result import ScenarioAttempt, ScenarioResult, TestCaseResult, roll_up
+from giskard.checks.core.result import ScenarioAttempt, ScenarioResult, TestCaseError, TestCaseResult, roll_up
 from giskard.checks.core.timing import Timing, start_texts
 from giskard.checks.core.types import MISSING
+from giskard.checks.core.usage import Usage
 from giskard.checks.export._columns import (
     Column,
     Texts,
@@ -38,12 +39,15 @@ from giskard.checks.export._columns import (
     flat,
     joined,
     objects,
+    only,
     or_null,
     regrouped,
     values,
+    whole,
 )
 from giskard.checks.utils.completed import completed
 from giskard.checks.utils.deferred import settled
+from giskard.checks.utils.frozen import FrozenList
 from giskard.checks.utils.json_safe import is_utf8, json_safe
 
 __all__ = ["Written", "attempt_columns", "case_columns", "in_batches", "result_text", "result_texts"]
@@ -140,7 +144,7 @@ def _attempts(attempts: Sequence[Any]) -> Written:
     found, statuses = _found(fields)
     parts: list[str | Texts] = [
         *('{"steps":', found["steps"], ',"duration_ms":', found["duration_ms"]),
-        *(',"final_trace":', found["final_trace"], ',"trial":', atoms(fields["trial"])),
+        *(',"final_trace":', found["final_trace"], ',"trial":', whole(fields["trial"])),
         *(',"conversation_id":', found["conversation_id"], ',"timing":', found["timing"]),
     ]
     if kind is ScenarioResult:
@@ -162,19 +166,20 @@ def case_columns(cases: Sequence[TestCaseResult]) -> dict[str, Texts]:
         "steps": joined("[", _cases(cases)[0], "]"),
         "final_trace": nothing,
         "conversation_id": nothing,
-        "duration_ms": atoms(fields["duration_ms"]),
+        "duration_ms": whole(fields["duration_ms"]),
         "timing": _timings(fields["timing"]),
     }
 
 
 def _found(fields: Mapping[str, Column]) -> tuple[dict[str, Texts], list[str]]:
+    only(fields["steps"], list)
     counts = list(map(len, fields["steps"]))
     steps, words = _cases(flat(fields["steps"]))
     found: dict[str, Texts] = {
         "steps": regrouped(steps, counts),
         "final_trace": _traces(fields["final_trace"]),
         "conversation_id": atoms(fields["conversation_id"]),
-        "duration_ms": atoms(fields["duration_ms"]),
+        "duration_ms": whole(fields["duration_ms"]),
         "timing": _timings(fields["timing"]),
     }
     return found, _rolled_up(words, counts)
@@ -194,12 +199,11 @@ def _rolled_up(words: Sequence[str], counts: Sequence[int]) -> list[str]:
 def _of_scenarios(fields: Mapping[str, Column]) -> list[str | Texts]:
     """What the results of scenarios have beside an attempt."""
     tags, earlier = fields["tags"], fields["earlier_attempts"]
-    if set(map(type, chain(tags, earlier))) != {list}:
-        raise Unusual
+    only([*tags, *earlier], list)
     all_earlier = flat(earlier)
     return [
-        *(',"scenario_name":', atoms(fields["scenario_name"]), ',"multiple_runs":', atoms(fields["multiple_runs"])),
-        *(',"runs_executed":', atoms(fields["runs_executed"])),
+        *(',"scenario_name":', atoms(fields["scenario_name"]), ',"multiple_runs":', whole(fields["multiple_runs"])),
+        *(',"runs_executed":', whole(fields["runs_executed"])),
         *(',"tags":', regrouped(atoms(flat(tags)), list(map(len, tags)))),
         *(',"scenario_id":', atoms(fields["scenario_id"]), ',"run_id":', atoms(fields["run_id"])),
         *(',"earlier_attempts":', regrouped(_attempts(all_earlier)[0] if all_earlier else [], list(map(len, earlier)))),
@@ -211,6 +215,7 @@ def _cases(cases: Sequence[TestCaseResult]) -> Written:
     if not cases:
         return [], []
     _, fields = _fields(cases)
+    only(fields["results"], Findings, list)
     kept, counts = Findings(), list[int]()
     for results in fields["results"]:
         if type(results) is Findings:
@@ -225,16 +230,21 @@ def _cases(cases: Sequence[TestCaseResult]) -> Written:
     rolled_up = _rolled_up(words, counts)
     statuses = ["error" if error is not None else word for error, word in zip(errors, rolled_up, strict=True)]
     texts = joined(
-        *('{"results":', regrouped(checks, counts), ',"duration_ms":', atoms(fields["duration_ms"])),
-        *(',"last_interaction_index":', atoms(fields["last_interaction_index"]), ',"error":', or_null(errors)),
+        *('{"results":', regrouped(checks, counts), ',"duration_ms":', whole(fields["duration_ms"])),
+        *(
+            ',"last_interaction_index":',
+            whole(fields["last_interaction_index"]),
+            ',"error":',
+            or_null(errors, TestCaseError),
+        ),
         *(',"name":', atoms(fields["name"]), ',"run_id":', atoms(fields["run_id"])),
-        *(',"timing":', _timings(fields["timing"]), ",", _places(fields["recorded_at"])),
+        *(',"timing":', _timings(fields["timing"]), ",", _recorded(fields["recorded_at"])),
         *('"status":"', statuses, '"}'),
     )
     return texts, statuses
 
 
-def _places(column: Column) -> list[str]:
+def _recorded(column: Column) -> list[str]:
     """Where cases were recorded, which is only there when it is known."""
     return ["" if text == "null" else f'"recorded_at":{text},' for text in atoms(column)]
 
@@ -288,7 +298,7 @@ def _rows_of_a_sort(rows: Sequence[Sequence[Any]]) -> list[str] | None:
     ):
         return None
     about, severity = _configurations(kind, config)
-    own = [f"{text[:-1]}," if len(text) > 2 else "{" for text in values(details)]
+    own = [f"{text[:-1]}," if len(text) > 2 else "{" for text in values(list(map(dict, details)))]
     return joined(
         *(f'{{"status":{_STATUSES[statuses[0]]},"message":', atoms(messages), ',"details":', own, '"duration_ms":'),
         *(atoms([int(it * 1000) for it in seconds]), ",", about, ',"metrics":', _metrics(metrics)),
@@ -321,6 +331,8 @@ def _told(kind: Any, configs: Column, found: Column, messages: Column, details: 
 
 
 def _metrics(column: Column) -> list[str]:
+    only(column, list, tuple, FrozenList)
+    only(flat(column), Metric)
     return [data_text(list(metrics)) if metrics else "[]" for metrics in column]
 
 
@@ -328,7 +340,7 @@ def _configurations(kind: Any, configs: Column) -> tuple[list[str], list[str]]:
     """The end of the details of checks, which tells of their configuration, and their severities."""
     apart = {id(config): config for config in configs}  # like checks share one
     distinct = list(apart.values())
-    columns = kind.spec_columns(distinct)
+    columns = kind._spec_columns(distinct)
     specs = values([kind.spec_of(config) for config in distinct], 1) if columns is None else objects(columns)
     names, descriptions, severities = (
         atoms([config[name] for config in distinct]) for name in ("name", "description", "severity")
@@ -353,7 +365,7 @@ def _results_of_checks(results: Sequence[CheckResult]) -> list[str]:
         *(',"details":', values(fields["details"]), ',"metrics":', _metrics(fields["metrics"])),
         *(',"check_id":', atoms(fields["check_id"]), ',"severity":', atoms(fields["severity"])),
         *(',"error_kind":', atoms(fields["error_kind"]), ',"retryable":', atoms(fields["retryable"])),
-        *(',"usage":', or_null(fields["usage"]), ',"timing":', _timings(fields["timing"]), "}"),
+        *(',"usage":', or_null(fields["usage"], Usage), ',"timing":', _timings(fields["timing"]), "}"),
     )
 
 
@@ -369,7 +381,7 @@ def _traces(traces: Sequence[Trace]) -> list[str]:
     for count in counts:
         end += count
         last.append(turns[end - 1] if count else "null")
-    annotations = [values([found])[0] if (found := it["annotations"]) else "{}" for it in fields]
+    annotations = values([it["annotations"] for it in fields])
     return joined('{"interactions":', regrouped(turns, counts), ',"annotations":', annotations, ',"last":', last, "}")
 
 
@@ -378,20 +390,15 @@ def _turns(turns: Sequence[Interaction]) -> list[str]:
     if kinds - {Interaction}:
         return [_turns([it])[0] if type(it) is Interaction else data_text(completed(it)) for it in turns]
     fields = [turn.__dict__ for turn in turns]
-    metadata = [values([found])[0] if (found := settled(it, "metadata")) else "{}" for it in fields]
+    metadata = values([settled(it, "metadata") for it in fields])
     inputs, outputs = (values([it[name] for it in fields]) for name in ("inputs", "outputs"))
     return joined('{"inputs":', inputs, ',"outputs":', outputs, ',"metadata":', metadata, "}")
 
 
-_CLOCKS: Final[set[type[Any]]] = {tuple, Timing, NoneType}
-
-
 def _timings(timings: Column) -> list[str]:
     """The ``timing`` of results, as they keep it."""
-    kinds = set(map(type, timings))
-    if not kinds <= _CLOCKS:
-        raise Unusual
-    if kinds != {tuple}:
+    only(timings, tuple, Timing, NoneType)
+    if set(map(type, timings)) != {tuple}:
         return [_timings([it])[0] if type(it) is tuple else data_text(it and it.dump()) for it in timings]
     return joined(
         *('{"started_at":"', start_texts([it[0] for it in timings]), '","seconds":', atoms([it[1] for it in timings])),

@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 from giskard.checks.core.models import SCHEMA_VERSION
 from giskard.checks.core.result import ScenarioResult, TestCaseResult
-from giskard.checks.export._columns import data_text, joined
+from giskard.checks.export._columns import joined
 from giskard.checks.export._result_json import attempt_columns, case_columns, in_batches, result_text
 from giskard.checks.export._results import AnyResult, Member, SuiteView, as_suite, refuse_other
 from giskard.checks.utils.files import write_atomically
@@ -94,7 +94,7 @@ def _written(lines: Sequence[tuple[dict[str, Any], Any]]) -> list[str]:
     write = case_columns if isinstance(attempts[0], TestCaseResult) else attempt_columns
     found = write(attempts)
     parts = [part for name in _FOUND for part in (f',"{name}":', found[name])]
-    return joined([data_text(head)[:-1] for head in heads], *parts, "}\n")
+    return joined([to_json(head).decode()[:-1] for head in heads], *parts, "}\n")
 
 
 def _written_by_pydantic(line: tuple[dict[str, Any], Any]) -> str:
