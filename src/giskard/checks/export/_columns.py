@@ -22,6 +22,7 @@ __all__ = [
     "Column",
     "Texts",
     "Unusual",
+    "are_atoms",
     "atoms",
     "data_text",
     "flat",
@@ -87,6 +88,11 @@ def whole(column: Column) -> list[str]:
     """Whole numbers and None; pydantic writes a flag in their place as a number."""
     only(column, int, NoneType)
     return atoms(column)
+
+
+def are_atoms(column: Column) -> bool:
+    """Whether there is nothing but texts, numbers, flags and None."""
+    return set(map(_type_of, column)) <= _COLUMNS.keys()
 
 
 def atoms(column: Column) -> list[str]:

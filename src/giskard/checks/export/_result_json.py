@@ -34,6 +34,7 @@ from giskard.checks.export._columns import (
     Column,
     Texts,
     Unusual,
+    are_atoms,
     atoms,
     data_text,
     flat,
@@ -298,7 +299,9 @@ def _rows_of_a_sort(rows: Sequence[Sequence[Any]]) -> list[str] | None:
     ):
         return None
     about, severity = _configurations(kind, config)
-    own = [f"{text[:-1]}," if len(text) > 2 else "{" for text in values(list(map(dict, details)))]
+    if not are_atoms(flat([it.values() for it in details])):
+        details = list(map(dict, details))  # as in `make_result`: what holds itself is met a level later
+    own = [f"{text[:-1]}," if len(text) > 2 else "{" for text in values(details)]
     return joined(
         *(f'{{"status":{_STATUSES[statuses[0]]},"message":', atoms(messages), ',"details":', own, '"duration_ms":'),
         *(atoms([int(it * 1000) for it in seconds]), ",", about, ',"metrics":', _metrics(metrics)),
