@@ -282,10 +282,7 @@ def validate_checks(value: Any) -> list[Check]:
     """
     if _type_of(value) not in _LISTS and not _is_row(value):
         raise ValueError(f"expected a list of checks, got {_type_of(value).__name__}: {value!r:.200}")
-    try:
-        return [it if _is_check(it) else _loaded(it) for it in value]
-    except ValueError:  # told again, with the place of each
-        return each(value, validate_check, "checks")
+    return list(value) if all(map(_is_check, value)) else each(value, validate_check, "checks")
 
 
 # As isinstance: the one of pydantic's classes, which may be abstract, costs ten times as much.

@@ -184,10 +184,6 @@ def each(items: Sequence[Any], validate: Callable[[Any], ModelT], title: str) ->
     ValidationError
         Of all that it refuses, each with its place among them.
     """
-    try:
-        return [validate(item) for item in items]
-    except ValueError:  # a ValidationError is one
-        pass
     made: list[ModelT] = []
     lines: list[InitErrorDetails] = []
     for place, item in enumerate(items):
